@@ -1,0 +1,4 @@
+//! How a table crosses the network: the paper's plain way, and the zero runs it ends with.
+
+pub mod plain;
+pub mod zero_runs;

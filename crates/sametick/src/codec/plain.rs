@@ -1,0 +1,134 @@
+//! A snapshot as paper 001 writes it: who is in sight, who of them changed, and for each of those
+//! the changed words raw.
+//!
+//! An entity that stands where another stood in the base, or of another kind, is written whole
+//! against its kind's initial values: a slot's old tenant is never mistaken for its new one.
+
+use crate::bits::{BitReader, BitWriter};
+use crate::delta;
+use crate::entity::{EntityId, GENERATION_BITS};
+use crate::record::Layout;
+use crate::slots::{CHUNK_SLOTS, Slots, read_members, write_members};
+use crate::table::{Head, Table};
+
+/// Writes what a receiver who holds `base` needs to see what is in sight in `now`.
+pub fn write(bits: &mut BitWriter, layouts: &[Layout], base: &Table, now: &Table) {
+    now.visible.write(bits, &base.visible);
+    for (index, chunk) in now.visible.chunks().iter().enumerate() {
+        let first = index * CHUNK_SLOTS;
+        let changed = keep(*chunk, |place| is_changed(layouts, base, now, first + place));
+        write_members(bits, changed, *chunk);
+        for slot in places(changed).map(|place| first + place) {
+            if let Some(head) = now.head(slot) {
+                let layout = &layouts[usize::from(head.kind)];
+                let known = base.head(slot).map(|head| (head, base.record(slot, layout)));
+                write_entity(bits, layouts, known, head, now.record(slot, layout));
+            }
+        }
+    }
+}
+
+/// The places of the bits that are set, ascending.
+fn places(mut chunk: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let place = (chunk != 0).then_some(chunk.trailing_zeros() as usize);
+        chunk &= chunk.wrapping_sub(1);
+        place
+    })
+}
+
+/// The bits of `chunk` for whose places `wanted` holds.
+fn keep(chunk: u32, wanted: impl Fn(usize) -> bool) -> u32 {
+    places(chunk).filter(|place| wanted(*place)).fold(0, |kept, place| kept | 1 << place)
+}
+
+fn is_changed(layouts: &[Layout], base: &Table, now: &Table, slot: usize) -> bool {
+    let head = now.head(slot);
+    let Some(kind) = head.map(|head| head.kind) else { return false };
+    let layout = &layouts[usize::from(kind)];
+    head != base.head(slot) || now.record(slot, layout) != base.record(slot, layout)
+}
+
+/// Writes one entity that changed: against its own record in the base or, if that slot held another
+/// or nobody, its name, its kind and what differs from the kind's initial values.
+pub fn write_entity(
+    bits: &mut BitWriter,
+    layouts: &[Layout],
+    base: Option<(Head, &[u32])>,
+    head: Head,
+    words: &[u32],
+) {
+    let layout = &layouts[usize::from(head.kind)];
+    let known = base.filter(|(base_head, _)| *base_head == head);
+    bits.write_bool(known.is_none());
+    if known.is_none() {
+        bits.write(u64::from(head.id.generation()), GENERATION_BITS);
+        if kind_bits(layouts) > 0 {
+            bits.write(u64::from(head.kind), kind_bits(layouts));
+        }
+    }
+    delta::write(bits, layout, known.map_or(layout.initial(), |(_, words)| words), words);
+}
+
+/// Reads into `now` the snapshot that was written against `base`.
+///
+/// On a message that no writer makes the reader fails, and `now` is of no use; `base` is whole.
+pub fn read(bits: &mut BitReader<'_>, layouts: &[Layout], base: &Table, now: &mut Table) {
+    now.copy_from(base);
+    let mut visible = Slots::default();
+    visible.read(bits, &base.visible);
+    for (index, chunk) in visible.chunks().iter().enumerate() {
+        for place in places(read_members(bits, *chunk)) {
+            read_entity(bits, layouts, base, now, index * CHUNK_SLOTS + place);
+            if bits.failed() {
+                return;
+            }
+        }
+    }
+    // In sight without a state: nobody writes that.
+    if visible.iter().any(|slot| now.head(slot).is_none()) {
+        bits.fail();
+    }
+    now.visible = visible;
+}
+
+fn read_entity(
+    bits: &mut BitReader<'_>,
+    layouts: &[Layout],
+    base: &Table,
+    now: &mut Table,
+    slot: usize,
+) {
+    let known = if bits.read_bool() { None } else { base.head(slot) };
+    let head = known.or_else(|| read_head(bits, layouts, slot));
+    let Some(head) = head else { return bits.fail() };
+    // The name and kind of a stranger must differ from those the base has.
+    if known.is_none() && base.head(slot) == Some(head) {
+        return bits.fail();
+    }
+    let layout = &layouts[usize::from(head.kind)];
+    now.place(head);
+    let words = now.record_mut(slot, layout);
+    let against = if known.is_some() { base.record(slot, layout) } else { layout.initial() };
+    delta::read(bits, layout, against, words);
+    if known.is_some() && words == against {
+        bits.fail();
+    }
+}
+
+fn read_head(bits: &mut BitReader<'_>, layouts: &[Layout], slot: usize) -> Option<Head> {
+    let generation = bits.read(GENERATION_BITS) as u32;
+    let kind = if kind_bits(layouts) > 0 { bits.read(kind_bits(layouts)) as u8 } else { 0 };
+    let lawful = usize::from(kind) < layouts.len();
+    let id = EntityId::new(slot, generation)?;
+    lawful.then_some(Head { id, kind })
+}
+
+/// How many bits name one of so many kinds.
+fn kind_bits(layouts: &[Layout]) -> u32 {
+    assert!(layouts.len() <= KINDS_MAX, "a game has at most {KINDS_MAX} kinds of entities");
+    layouts.len().next_power_of_two().trailing_zeros()
+}
+
+/// How many kinds of entities a game can have.
+pub const KINDS_MAX: usize = 256;

@@ -1,0 +1,123 @@
+//! A record against a base record: a mask of the words that changed, then those words.
+//!
+//! Both ends must hold the same base. Every difference has exactly one encoding; the reader refuses
+//! the others, so a damaged message cannot pass as an unusual one.
+
+use crate::bits::{BitReader, BitWriter};
+use crate::record::Layout;
+
+/// How many words one mask covers. Longer records have several, each behind a bit of its own.
+pub const MASK_WORDS: usize = 64;
+
+/// Writes what differs between `base` and `words`, two records of `layout`.
+#[inline]
+pub fn write(bits: &mut BitWriter, layout: &Layout, base: &[u32], words: &[u32]) {
+    let widths = layout.widths();
+    assert!(base.len() == widths.len() && words.len() == widths.len(), "a record of another layout");
+    if widths.len() <= MASK_WORDS {
+        if !widths.is_empty() {
+            write_changed(bits, widths, words, changed(base, words));
+        }
+        return;
+    }
+    let groups = widths.chunks(MASK_WORDS).zip(base.chunks(MASK_WORDS));
+    for ((widths, base), words) in groups.zip(words.chunks(MASK_WORDS)) {
+        let mask = changed(base, words);
+        bits.write_bool(mask != 0);
+        if mask != 0 {
+            write_changed(bits, widths, words, mask);
+        }
+    }
+}
+
+#[inline]
+fn write_changed(bits: &mut BitWriter, widths: &[u8], words: &[u32], mut mask: u64) {
+    bits.write(mask, widths.len() as u32);
+    while mask != 0 {
+        let index = mask.trailing_zeros() as usize;
+        mask &= mask - 1;
+        bits.write(u64::from(words[index]), u32::from(widths[index]));
+    }
+}
+
+/// A bit for each word that differs, the first word's lowest.
+#[inline]
+fn changed(base: &[u32], words: &[u32]) -> u64 {
+    let pairs = base.iter().zip(words).rev();
+    pairs.fold(0, |mask, (base, word)| mask << 1 | u64::from(base != word))
+}
+
+/// Reads into `words` the record that was written against `base`. On a message that no writer makes
+/// the reader fails and `words` are of no use.
+pub fn read(bits: &mut BitReader<'_>, layout: &Layout, base: &[u32], words: &mut [u32]) {
+    words.copy_from_slice(base);
+    let several = layout.len() > MASK_WORDS;
+    for start in (0..layout.len()).step_by(MASK_WORDS) {
+        let count = (layout.len() - start).min(MASK_WORDS);
+        let present = !several || bits.read_bool();
+        let mut mask = if present { bits.read(count as u32) } else { 0 };
+        if several && present && mask == 0 {
+            bits.fail();
+        }
+        while mask != 0 {
+            let index = start + mask.trailing_zeros() as usize;
+            mask &= mask - 1;
+            let description = &layout.words()[index];
+            // A word without width is always zero; a mask that says otherwise is damaged.
+            let word = if description.bits > 0 { bits.read(description.bits) as u32 } else { 0 };
+            if word == base[index] || !description.admits(word) {
+                bits.fail();
+                return;
+            }
+            words[index] = word;
+        }
+    }
+    if !layout.admits(words) {
+        bits.fail();
+    }
+}
+
+/// Writes records that follow each other, such as a player's commands: the first against the
+/// initial values, each other against the one before. One that repeats it costs a bit.
+pub fn write_sequence<'a>(
+    bits: &mut BitWriter,
+    layout: &Layout,
+    records: impl IntoIterator<Item = &'a [u32]>,
+) {
+    let mut base = layout.initial();
+    // Lives as long as the layout or the records do, whichever ends first.
+    let records = records.into_iter();
+    for words in records {
+        bits.write_bool(words != base);
+        if words != base {
+            write(bits, layout, base, words);
+        }
+        base = words;
+    }
+}
+
+/// Reads `count` records that follow each other and hands out each. Stops at the first damage.
+pub fn read_sequence(
+    bits: &mut BitReader<'_>,
+    layout: &Layout,
+    count: usize,
+    mut record: impl FnMut(&[u32]),
+) {
+    let mut base = [0; crate::record::ROW_WORDS];
+    let mut words = base;
+    let length = layout.len();
+    base[..length].copy_from_slice(layout.initial());
+    for _ in 0..count {
+        if bits.read_bool() {
+            read(bits, layout, &base[..length], &mut words[..length]);
+            if words[..length] == base[..length] {
+                bits.fail();
+            }
+            base = words;
+        }
+        if bits.failed() {
+            return;
+        }
+        record(&base[..length]);
+    }
+}

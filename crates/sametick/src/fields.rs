@@ -1,0 +1,246 @@
+//! The one walk: a value names its fields with their kinds, and visitors do the rest.
+//!
+//! Writing, reading, rounding and describing a value are four visitors of the same function, so
+//! they cannot drift apart. They are monomorphised and inlined; the names cost nothing.
+
+use crate::entity::EntityId;
+use crate::kinds::{
+    Angle, Bits, Characters, Choice, Direction, Exact, Flag, Int, Integer, Kind, Octahedral,
+    Quaternion, Ranged, Reference, SmallFloat,
+};
+use crate::list::{List, Text};
+use std::fmt::Debug;
+use std::ops::RangeInclusive;
+
+/// A value that crosses the network. Its default is what both ends assume before any is sent.
+pub trait Networked: Clone + Default {
+    /// Names every field, always the same ones in the same order.
+    ///
+    /// A value may convert on the way: walk a local and, if [`Fields::WRITES`], rebuild from it
+    /// what is derived.
+    ///
+    /// ```
+    /// use sametick::{Fields, Networked};
+    ///
+    /// /// Keeps its heading as a direction, sends it as an angle.
+    /// #[derive(Clone, Default)]
+    /// struct Turret { east: f32, north: f32 }
+    ///
+    /// impl Networked for Turret {
+    ///     fn fields<F: Fields>(&mut self, f: &mut F) {
+    ///         let mut heading = libm::atan2f(self.north, self.east);
+    ///         f.angle("heading", &mut heading, 12);
+    ///         if F::WRITES {
+    ///             (self.north, self.east) = libm::sincosf(heading);
+    ///         }
+    ///     }
+    /// }
+    /// ```
+    fn fields<F: Fields>(&mut self, f: &mut F);
+}
+
+/// What walks a value. Games call the methods that name a kind; the library implements the rest.
+pub trait Fields: Sized {
+    /// Whether this walk changes the value it walks.
+    const WRITES: bool;
+
+    /// Meets one field at its state precision.
+    fn meet<K: Kind>(&mut self, name: &'static str, value: &mut K::Value, kind: &K);
+
+    /// Meets the same field again: how those see it to whom it is only shown.
+    fn show<K: Kind, S: Kind<Value = K::Value>>(&mut self, value: &mut K::Value, kind: &S);
+
+    /// Meets a short list, with the walk of one item.
+    fn list<T: Copy + Default, const N: usize>(
+        &mut self,
+        name: &'static str,
+        list: &mut List<T, N>,
+        item: impl FnMut(&mut Self, &mut T),
+    );
+
+    /// Walks fields whose names begin with `name`: a value within a value.
+    fn group(&mut self, name: &'static str, walk: impl FnOnce(&mut Self));
+
+    /// A field of any kind; the methods below are shorter.
+    #[inline(always)]
+    fn field<'a, K: Kind>(
+        &'a mut self,
+        name: &'static str,
+        value: &'a mut K::Value,
+        kind: K,
+    ) -> Field<'a, Self, K> {
+        self.meet(name, value, &kind);
+        Field { fields: self, value, kind: std::marker::PhantomData }
+    }
+
+    /// The low `bits` of an integer, the others are not kept.
+    #[inline(always)]
+    fn bits<'a, I: Integer>(
+        &'a mut self,
+        name: &'static str,
+        value: &'a mut I,
+        bits: u32,
+    ) -> Field<'a, Self, Bits<I>> {
+        self.field(name, value, Bits::new(bits))
+    }
+
+    /// An integer within `range`; beyond it, the nearest end.
+    #[inline(always)]
+    fn int<'a, I: Integer>(
+        &'a mut self,
+        name: &'static str,
+        value: &'a mut I,
+        range: RangeInclusive<I>,
+    ) -> Field<'a, Self, Int<I>> {
+        self.field(name, value, Int::new(range))
+    }
+
+    /// True or false.
+    #[inline(always)]
+    fn bool<'a>(&'a mut self, name: &'static str, value: &'a mut bool) -> Field<'a, Self, Flag> {
+        self.field(name, value, Flag)
+    }
+
+    /// One of a closed set, such as the variants of an enum.
+    #[inline(always)]
+    fn choice<'a, T: Copy + PartialEq + Debug>(
+        &'a mut self,
+        name: &'static str,
+        value: &'a mut T,
+        choices: &'static [T],
+    ) -> Field<'a, Self, Choice<T>> {
+        self.field(name, value, Choice::new(choices))
+    }
+
+    /// A float, every bit of it: for all that the rules integrate.
+    #[inline(always)]
+    fn exact<'a>(&'a mut self, name: &'static str, value: &'a mut f32) -> Field<'a, Self, Exact> {
+        self.field(name, value, Exact)
+    }
+
+    /// A float of `exponent_bits` (2 to 8) and `mantissa_bits` (1 to 23), and a sign.
+    #[inline(always)]
+    fn float<'a>(
+        &'a mut self,
+        name: &'static str,
+        value: &'a mut f32,
+        exponent_bits: u32,
+        mantissa_bits: u32,
+    ) -> Field<'a, Self, SmallFloat> {
+        self.field(name, value, SmallFloat::new(exponent_bits, mantissa_bits))
+    }
+
+    /// A multiple of `step` within `range`; beyond it, the nearest end.
+    #[inline(always)]
+    fn ranged<'a>(
+        &'a mut self,
+        name: &'static str,
+        value: &'a mut f32,
+        range: RangeInclusive<f32>,
+        step: f32,
+    ) -> Field<'a, Self, Ranged> {
+        self.field(name, value, Ranged::new(range, step))
+    }
+
+    /// An angle in radians, of `bits` (2 to 20); it comes back from -π up to π.
+    #[inline(always)]
+    fn angle<'a>(
+        &'a mut self,
+        name: &'static str,
+        value: &'a mut f32,
+        bits: u32,
+    ) -> Field<'a, Self, Angle> {
+        self.field(name, value, Angle::new(bits))
+    }
+
+    /// A direction with `bits` (2 to 16) an axis; what comes back is only nearly of length one.
+    #[inline(always)]
+    fn direction<'a>(
+        &'a mut self,
+        name: &'static str,
+        value: &'a mut [f32; 3],
+        bits: u32,
+    ) -> Field<'a, Self, Direction> {
+        self.field(name, value, Direction::new(bits))
+    }
+
+    /// A unit direction in two coordinates of `bits` (2 to 16): finer than an axis each.
+    #[inline(always)]
+    fn octahedral<'a>(
+        &'a mut self,
+        name: &'static str,
+        value: &'a mut [f32; 3],
+        bits: u32,
+    ) -> Field<'a, Self, Octahedral> {
+        self.field(name, value, Octahedral::new(bits))
+    }
+
+    /// A rotation (x, y, z, w) as its three smaller components of `bits` (3 to 15) each.
+    #[inline(always)]
+    fn quaternion<'a>(
+        &'a mut self,
+        name: &'static str,
+        value: &'a mut [f32; 4],
+        bits: u32,
+    ) -> Field<'a, Self, Quaternion> {
+        self.field(name, value, Quaternion::new(bits))
+    }
+
+    /// Another entity, or nobody.
+    #[inline(always)]
+    fn entity<'a>(
+        &'a mut self,
+        name: &'static str,
+        value: &'a mut Option<EntityId>,
+    ) -> Field<'a, Self, Reference> {
+        self.field(name, value, Reference)
+    }
+
+    /// A short text.
+    #[inline(always)]
+    fn text<'a, const N: usize>(
+        &'a mut self,
+        name: &'static str,
+        value: &'a mut Text<N>,
+    ) -> Field<'a, Self, Characters<N>> {
+        self.field(name, value, Characters)
+    }
+}
+
+/// A field just met. It may be told how it is shown to others; if not, they get its state.
+#[derive(Debug)]
+pub struct Field<'a, F: Fields, K: Kind> {
+    fields: &'a mut F,
+    value: &'a mut K::Value,
+    kind: std::marker::PhantomData<K>,
+}
+
+impl<F: Fields, K: Kind> Field<'_, F, K> {
+    /// Others see this field as `kind` tells, which may not take more words than the field has.
+    ///
+    /// ```
+    /// use sametick::{Fields, Networked, kinds::Angle};
+    ///
+    /// #[derive(Clone, Default)]
+    /// struct Head { yaw: f32 }
+    ///
+    /// impl Networked for Head {
+    ///     fn fields<F: Fields>(&mut self, f: &mut F) {
+    ///         f.exact("yaw", &mut self.yaw).shown_as(Angle::new(10));
+    ///     }
+    /// }
+    /// ```
+    #[inline(always)]
+    pub fn shown_as<S: Kind<Value = K::Value>>(self, kind: S) {
+        const { assert!(S::WORDS <= K::WORDS, "a shown kind has more words than its field") };
+        self.fields.show::<K, S>(self.value, &kind);
+    }
+}
+
+impl<F: Fields, K: Kind<Value = f32>> Field<'_, F, K> {
+    /// Others see the nearest multiple of `step` within `range`.
+    #[inline(always)]
+    pub fn shown(self, range: RangeInclusive<f32>, step: f32) {
+        self.shown_as(Ranged::new(range, step));
+    }
+}

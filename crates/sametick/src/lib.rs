@@ -1,0 +1,20 @@
+//! Sametick.
+pub mod bits;
+pub mod codec;
+pub mod delta;
+mod entity;
+mod fields;
+pub mod kinds;
+mod list;
+pub mod record;
+mod slots;
+mod table;
+mod walks;
+
+pub use entity::{ENTITY_SLOTS_MAX, EntityId, GENERATIONS_MAX};
+pub use fields::{Field, Fields, Networked};
+pub use list::{List, Text};
+pub use record::{Layout, Precision, settle};
+pub use walks::{SWALLOWED_TICKS_MAX, SwallowWatch};
+pub use slots::{CHUNK_SLOTS, Slots};
+pub use table::{Head, Table};

@@ -1,0 +1,325 @@
+//! The visitors of a value's fields: gather, scatter, settle, describe, and the watch on rounding.
+
+use crate::fields::{Fields, Networked};
+use crate::kinds::Kind;
+use crate::list::List;
+use crate::record::{Layout, Precision, ROW_WORDS, Row, Word};
+
+/// Fills a row with the value's words; never writes to the value.
+pub(crate) struct Gather<'a, const SHOWN: bool> {
+    pub(crate) row: &'a mut Row,
+    pub(crate) length: usize,
+    /// Top bit set once a number was not finite.
+    pub(crate) faults: u32,
+    #[cfg(debug_assertions)]
+    pub(crate) layout: &'a Layout,
+}
+
+impl<const SHOWN: bool> Fields for Gather<'_, SHOWN> {
+    const WRITES: bool = false;
+
+    #[inline(always)]
+    fn meet<K: Kind>(&mut self, _name: &'static str, value: &mut K::Value, kind: &K) {
+        #[cfg(debug_assertions)]
+        self.layout.expect(self.length, _name);
+        kind.gather(value, &mut self.row[self.length..self.length + K::WORDS]);
+        self.faults |= kind.fault(value);
+        self.length += K::WORDS;
+    }
+
+    #[inline(always)]
+    fn show<K: Kind, S: Kind<Value = K::Value>>(&mut self, value: &mut K::Value, kind: &S) {
+        if SHOWN {
+            let words = &mut self.row[self.length - K::WORDS..self.length];
+            kind.gather(value, &mut words[..S::WORDS]);
+            words[S::WORDS..].fill(0);
+        }
+    }
+
+    #[inline(always)]
+    fn list<T: Copy + Default, const N: usize>(
+        &mut self,
+        name: &'static str,
+        list: &mut List<T, N>,
+        mut item: impl FnMut(&mut Self, &mut T),
+    ) {
+        #[cfg(debug_assertions)]
+        self.layout.expect(self.length, name);
+        let _ = name;
+        self.row[self.length] = list.len() as u32;
+        self.length += 1;
+        for value in list.iter_mut() {
+            item(self, value);
+        }
+        for _ in list.len()..N {
+            let start = self.length;
+            item(self, &mut T::default());
+            self.row[start..self.length].fill(0);
+        }
+    }
+
+    #[inline(always)]
+    fn group(&mut self, _name: &'static str, walk: impl FnOnce(&mut Self)) {
+        walk(self);
+    }
+}
+
+/// Fills the value from a row's words; cannot fail.
+pub(crate) struct Scatter<'a, const SHOWN: bool> {
+    pub(crate) row: &'a Row,
+    pub(crate) length: usize,
+    #[cfg(debug_assertions)]
+    pub(crate) layout: &'a Layout,
+}
+
+impl<const SHOWN: bool> Fields for Scatter<'_, SHOWN> {
+    const WRITES: bool = true;
+
+    #[inline(always)]
+    fn meet<K: Kind>(&mut self, _name: &'static str, value: &mut K::Value, kind: &K) {
+        #[cfg(debug_assertions)]
+        self.layout.expect(self.length, _name);
+        *value = kind.scatter(&self.row[self.length..self.length + K::WORDS]);
+        self.length += K::WORDS;
+    }
+
+    #[inline(always)]
+    fn show<K: Kind, S: Kind<Value = K::Value>>(&mut self, value: &mut K::Value, kind: &S) {
+        if SHOWN {
+            let start = self.length - K::WORDS;
+            *value = kind.scatter(&self.row[start..start + S::WORDS]);
+        }
+    }
+
+    #[inline(always)]
+    fn list<T: Copy + Default, const N: usize>(
+        &mut self,
+        name: &'static str,
+        list: &mut List<T, N>,
+        mut item: impl FnMut(&mut Self, &mut T),
+    ) {
+        #[cfg(debug_assertions)]
+        self.layout.expect(self.length, name);
+        let _ = name;
+        list.resize(self.row[self.length] as usize);
+        self.length += 1;
+        for value in list.iter_mut() {
+            item(self, value);
+        }
+        for _ in list.len()..N {
+            item(self, &mut T::default());
+        }
+    }
+
+    #[inline(always)]
+    fn group(&mut self, _name: &'static str, walk: impl FnOnce(&mut Self)) {
+        walk(self);
+    }
+}
+
+/// Rounds the value to its state precision and remembers the first number that was not finite.
+#[derive(Default)]
+pub(crate) struct Settle {
+    pub(crate) not_finite: Option<&'static str>,
+}
+
+impl Fields for Settle {
+    const WRITES: bool = true;
+
+    #[inline(always)]
+    fn meet<K: Kind>(&mut self, name: &'static str, value: &mut K::Value, kind: &K) {
+        if kind.fault(value) >> 31 != 0 {
+            self.not_finite.get_or_insert(name);
+        }
+        // Nearly all kinds are this small; the row of a long text need not be cleared for them.
+        *value = if K::WORDS <= 4 {
+            settled(kind, value, &mut [0; 4][..K::WORDS])
+        } else {
+            settled(kind, value, &mut [0; ROW_WORDS][..K::WORDS])
+        };
+    }
+
+    #[inline(always)]
+    fn show<K: Kind, S: Kind<Value = K::Value>>(&mut self, _value: &mut K::Value, _kind: &S) {}
+
+    #[inline(always)]
+    fn list<T: Copy + Default, const N: usize>(
+        &mut self,
+        _name: &'static str,
+        list: &mut List<T, N>,
+        mut item: impl FnMut(&mut Self, &mut T),
+    ) {
+        for value in list.iter_mut() {
+            item(self, value);
+        }
+    }
+
+    #[inline(always)]
+    fn group(&mut self, _name: &'static str, walk: impl FnOnce(&mut Self)) {
+        walk(self);
+    }
+}
+
+#[inline(always)]
+fn settled<K: Kind>(kind: &K, value: &K::Value, words: &mut [u32]) -> K::Value {
+    kind.gather(value, words);
+    kind.scatter(words)
+}
+
+/// Lists the words that a value's fields become.
+pub(crate) struct Describe {
+    pub(crate) precision: Precision,
+    pub(crate) words: Vec<Word>,
+    /// For each word the bare name its field was met with.
+    pub(crate) fields: Vec<&'static str>,
+    path: Vec<String>,
+}
+
+impl Describe {
+    pub(crate) fn new(precision: Precision) -> Self {
+        Self { precision, words: Vec::new(), fields: Vec::new(), path: Vec::new() }
+    }
+
+    fn push(&mut self, field: &'static str, mut word: Word) {
+        let parts = self.path.iter().map(String::as_str).chain([field, word.name.as_str()]);
+        word.name = parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(".");
+        self.words.push(word);
+        self.fields.push(field);
+    }
+}
+
+impl Fields for Describe {
+    const WRITES: bool = false;
+
+    fn meet<K: Kind>(&mut self, name: &'static str, _value: &mut K::Value, kind: &K) {
+        for word in kind.describe() {
+            self.push(name, word);
+        }
+    }
+
+    fn show<K: Kind, S: Kind<Value = K::Value>>(&mut self, _value: &mut K::Value, kind: &S) {
+        if self.precision == Precision::State {
+            return;
+        }
+        let start = self.words.len() - K::WORDS;
+        let field = self.fields[start];
+        self.words.truncate(start);
+        self.fields.truncate(start);
+        let unused = (S::WORDS..K::WORDS).map(|_| Word::unused());
+        for word in kind.describe().into_iter().chain(unused) {
+            self.push(field, word);
+        }
+    }
+
+    fn list<T: Copy + Default, const N: usize>(
+        &mut self,
+        name: &'static str,
+        _list: &mut List<T, N>,
+        mut item: impl FnMut(&mut Self, &mut T),
+    ) {
+        let at = self.words.len();
+        self.push(name, Word::list_length(N));
+        self.path.push(name.to_string());
+        for index in 0..N {
+            self.path.push(index.to_string());
+            item(self, &mut T::default());
+            self.path.pop();
+        }
+        self.path.pop();
+        let words = self.words.len() - at - 1;
+        self.words[at].set_list_words(if N == 0 { 0 } else { words / N });
+    }
+
+    fn group(&mut self, name: &'static str, walk: impl FnOnce(&mut Self)) {
+        self.path.push(name.to_string());
+        walk(self);
+        self.path.pop();
+    }
+}
+
+/// How many ticks running a field's change may be rounded away before it is reported.
+pub const SWALLOWED_TICKS_MAX: u8 = 8;
+
+/// Finds fields too coarse for the rules: each tick they move a little, and settling rounds it away.
+///
+/// For tests: show it one entity's value each tick, after the rules and before settling.
+///
+/// ```
+/// use sametick::{Fields, Networked, SwallowWatch};
+///
+/// #[derive(Clone, Default)]
+/// struct Walker { x: f32 }
+///
+/// impl Networked for Walker {
+///     fn fields<F: Fields>(&mut self, f: &mut F) {
+///         f.ranged("x", &mut self.x, -50.0..=50.0, 0.01);
+///     }
+/// }
+///
+/// let (mut walker, mut watch) = (Walker::default(), SwallowWatch::default());
+/// let mut swallowed = None;
+/// for _ in 0..10 {
+///     walker.x += 1.5 / 400.0; // 1.5 m/s at 400 Hz: less than half of a centimetre a tick.
+///     swallowed = swallowed.or(watch.observe(&mut walker));
+///     sametick::settle(&mut walker).unwrap();
+/// }
+/// assert_eq!(swallowed, Some("x"));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct SwallowWatch {
+    words: Vec<u32>,
+    ticks_swallowed: Vec<u8>,
+    index: usize,
+    swallowed: Option<&'static str>,
+}
+
+impl SwallowWatch {
+    /// The first field whose change has been swallowed for [`SWALLOWED_TICKS_MAX`] ticks running.
+    pub fn observe<T: Networked>(&mut self, value: &mut T) -> Option<&'static str> {
+        (self.index, self.swallowed) = (0, None);
+        value.clone().fields(self);
+        self.swallowed
+    }
+}
+
+impl Fields for SwallowWatch {
+    const WRITES: bool = false;
+
+    fn meet<K: Kind>(&mut self, name: &'static str, value: &mut K::Value, kind: &K) {
+        let mut words = [0; ROW_WORDS];
+        let words = &mut words[..K::WORDS];
+        kind.gather(value, words);
+        let rounded = *value != kind.scatter(words);
+        let start = self.index;
+        self.index += K::WORDS;
+        if self.words.len() < self.index {
+            self.words.extend_from_slice(words);
+            self.ticks_swallowed.resize(self.index, 0);
+            return;
+        }
+        let before = &mut self.words[start..self.index];
+        let ticks = &mut self.ticks_swallowed[start];
+        *ticks = if rounded && before == words { ticks.saturating_add(1) } else { 0 };
+        before.copy_from_slice(words);
+        if *ticks >= SWALLOWED_TICKS_MAX {
+            self.swallowed.get_or_insert(name);
+        }
+    }
+
+    fn show<K: Kind, S: Kind<Value = K::Value>>(&mut self, _value: &mut K::Value, _kind: &S) {}
+
+    fn list<T: Copy + Default, const N: usize>(
+        &mut self,
+        _name: &'static str,
+        list: &mut List<T, N>,
+        mut item: impl FnMut(&mut Self, &mut T),
+    ) {
+        for index in 0..N {
+            item(self, &mut list.get(index).copied().unwrap_or_default());
+        }
+    }
+
+    fn group(&mut self, _name: &'static str, walk: impl FnOnce(&mut Self)) {
+        walk(self);
+    }
+}

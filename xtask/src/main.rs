@@ -1,0 +1,53 @@
+//! The workspace's own chores, started as `cargo xtask`. Knows nothing of games or networks.
+
+mod tidy;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+fn main() -> Result<ExitCode> {
+    match Arguments::parse().chore {
+        Chore::Tidy => tidy::run(),
+    }
+}
+
+/// The workspace's own chores.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", after_help = EXAMPLE)]
+struct Arguments {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Check what the compiler does not.
+    ///
+    /// Arrows between crates; clocks, chance and unordered containers inside the rules; files and
+    /// lines that have grown too long; files that do not say what they do; paths that exist on one
+    /// machine only.
+    ///
+    /// Every finding is printed as `path:line: what is wrong; what to do`, and any finding makes
+    /// the exit code 1.
+    #[command(after_help = EXAMPLE)]
+    Tidy,
+}
+
+const EXAMPLE: &str = "\
+Example:
+  $ cargo xtask tidy
+  games/arena/src/rules.rs:12: a clock inside the rules (`Instant::now`); take the time as an \
+argument, `now: Time`";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Arguments::command().debug_assert();
+    }
+}
