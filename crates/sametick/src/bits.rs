@@ -71,6 +71,29 @@ impl BitWriter {
         }
     }
 
+    /// Writes the words that `mask` picks, each as wide as its place in `widths` says (1 to 32).
+    #[inline]
+    pub(crate) fn write_picked(&mut self, mut mask: u64, words: &[u32], widths: &[u8; 64]) {
+        let mut wider = 0;
+        let (mut pending, mut filled) = (self.pending, self.pending_bits);
+        while mask != 0 {
+            let index = mask.trailing_zeros() as usize;
+            mask &= mask - 1;
+            let (word, width) = (u64::from(words[index]), u32::from(widths[index]));
+            wider |= word >> width;
+            pending |= word << filled;
+            filled += width;
+            if filled >= 64 {
+                self.pending = pending;
+                self.flush();
+                filled -= 64;
+                pending = word >> (width - filled);
+            }
+        }
+        (self.pending, self.pending_bits) = (pending, filled);
+        assert!(wider == 0, "a word is wider than its bits");
+    }
+
     /// Writes one bit.
     #[inline]
     pub fn write_bool(&mut self, value: bool) {

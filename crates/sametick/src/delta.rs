@@ -12,39 +12,41 @@ pub const MASK_WORDS: usize = 64;
 /// Writes what differs between `base` and `words`, two records of `layout`.
 #[inline]
 pub fn write(bits: &mut BitWriter, layout: &Layout, base: &[u32], words: &[u32]) {
-    let widths = layout.widths();
-    assert!(base.len() == widths.len() && words.len() == widths.len(), "a record of another layout");
-    if widths.len() <= MASK_WORDS {
-        if !widths.is_empty() {
-            write_changed(bits, widths, words, changed(base, words));
-        }
-        return;
-    }
-    let groups = widths.chunks(MASK_WORDS).zip(base.chunks(MASK_WORDS));
-    for ((widths, base), words) in groups.zip(words.chunks(MASK_WORDS)) {
+    let length = layout.len();
+    assert!(base.len() == length && words.len() == length, "a record of another layout");
+    let groups = base.chunks(MASK_WORDS).zip(words.chunks(MASK_WORDS));
+    for ((base, words), widths) in groups.zip(layout.widths()) {
         let mask = changed(base, words);
-        bits.write_bool(mask != 0);
-        if mask != 0 {
-            write_changed(bits, widths, words, mask);
+        if length > MASK_WORDS {
+            bits.write_bool(mask != 0);
         }
-    }
-}
-
-#[inline]
-fn write_changed(bits: &mut BitWriter, widths: &[u8], words: &[u32], mut mask: u64) {
-    bits.write(mask, widths.len() as u32);
-    while mask != 0 {
-        let index = mask.trailing_zeros() as usize;
-        mask &= mask - 1;
-        bits.write(u64::from(words[index]), u32::from(widths[index]));
+        if length <= MASK_WORDS || mask != 0 {
+            bits.write(mask, words.len() as u32);
+            bits.write_picked(mask, words, widths);
+        }
     }
 }
 
 /// A bit for each word that differs, the first word's lowest.
+///
+/// Four words are compared at once: those that change together tend to stand together.
 #[inline]
 fn changed(base: &[u32], words: &[u32]) -> u64 {
-    let pairs = base.iter().zip(words).rev();
-    pairs.fold(0, |mask, (base, word)| mask << 1 | u64::from(base != word))
+    let (base_fours, base_rest) = base.as_chunks::<4>();
+    let (word_fours, word_rest) = words.as_chunks::<4>();
+    let (mut mask, mut place) = (0, 0);
+    for (base, words) in base_fours.iter().zip(word_fours) {
+        if base != words {
+            let differs = |i: usize| u64::from(base[i] != words[i]) << i;
+            mask |= (differs(0) | differs(1) | differs(2) | differs(3)) << place;
+        }
+        place += 4;
+    }
+    for (base, word) in base_rest.iter().zip(word_rest) {
+        mask |= u64::from(base != word) << place;
+        place += 1;
+    }
+    mask
 }
 
 /// Reads into `words` the record that was written against `base`. On a message that no writer makes

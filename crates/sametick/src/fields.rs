@@ -5,8 +5,8 @@
 
 use crate::entity::EntityId;
 use crate::kinds::{
-    Angle, Bits, Characters, Choice, Direction, Exact, Flag, Int, Integer, Kind, Octahedral,
-    Quaternion, Ranged, Reference, SmallFloat,
+    Angle, Bits, Characters, Choice, Direction, Exact, Exacts, Flag, Int, Integer, Kind,
+    Octahedral, Quaternion, Ranged, Reference, SmallFloat,
 };
 use crate::list::{List, Text};
 use std::fmt::Debug;
@@ -116,6 +116,16 @@ pub trait Fields: Sized {
     #[inline(always)]
     fn exact<'a>(&'a mut self, name: &'static str, value: &'a mut f32) -> Field<'a, Self, Exact> {
         self.field(name, value, Exact)
+    }
+
+    /// Up to four floats that belong together, every bit of them: a vector, a rotation.
+    #[inline(always)]
+    fn exacts<'a, const N: usize>(
+        &'a mut self,
+        name: &'static str,
+        value: &'a mut [f32; N],
+    ) -> Field<'a, Self, Exacts<N>> {
+        self.field(name, value, Exacts)
     }
 
     /// A float of `exponent_bits` (2 to 8) and `mantissa_bits` (1 to 23), and a sign.

@@ -15,6 +15,6 @@ pub use entity::{ENTITY_SLOTS_MAX, EntityId, GENERATIONS_MAX};
 pub use fields::{Field, Fields, Networked};
 pub use list::{List, Text};
 pub use record::{Layout, Precision, settle};
-pub use walks::{SWALLOWED_TICKS_MAX, SwallowWatch};
 pub use slots::{CHUNK_SLOTS, Slots};
 pub use table::{Head, Table};
+pub use walks::{SWALLOWED_TICKS_MAX, SwallowWatch};

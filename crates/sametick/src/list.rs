@@ -64,10 +64,8 @@ impl<T: Copy + Default, const N: usize> List<T, N> {
 impl<const N: usize> Text<N> {
     /// As much of `text` as fits, cut between characters.
     pub fn cut(text: &str) -> Self {
-        let mut cut = Self::default();
-        cut.length = (0..=N.min(text.len())).rev().find(|&n| text.is_char_boundary(n)).unwrap_or(0);
-        cut.bytes[..cut.length].copy_from_slice(&text.as_bytes()[..cut.length]);
-        cut
+        let length = (0..=N.min(text.len())).rev().find(|&n| text.is_char_boundary(n));
+        Self::from_valid(&text.as_bytes()[..length.unwrap_or(0)])
     }
 
     /// The longest valid text at the start of the first `length` of `bytes`.

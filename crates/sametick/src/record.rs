@@ -3,6 +3,7 @@
 //! Delta, hashing, inspection and logging work on records and layouts alone; none of them ever sees
 //! an entity.
 
+use crate::delta::MASK_WORDS;
 use crate::entity::EntityId;
 use crate::fields::Networked;
 use crate::kinds::{Angle, Kind, SmallFloat};
@@ -30,8 +31,8 @@ pub struct Layout {
     precision: Precision,
     words: Vec<Word>,
     initial: Vec<u32>,
-    /// The width of each word, beside each other for the encoder's sake.
-    widths: Vec<u8>,
+    /// The width of each word, by the masks that pick them.
+    widths: Vec<[u8; MASK_WORDS]>,
     /// The bare name each word's field is met with; none for a layout made by hand.
     fields: Vec<&'static str>,
     /// Whether any word is a length, so that a decoded record needs its unused words checked.
@@ -129,7 +130,8 @@ impl Layout {
     pub fn of<T: Networked>(precision: Precision) -> Self {
         let mut walk = Describe::new(precision);
         T::default().fields(&mut walk);
-        let mut layout = Self::new(precision, walk.words);
+        let initial = vec![0; walk.words.len()];
+        let mut layout = Self::new(precision, walk.words, initial);
         layout.fields = walk.fields;
         let mut row = [0; ROW_WORDS];
         layout.gather(&mut T::default(), &mut row);
@@ -137,8 +139,9 @@ impl Layout {
         layout
     }
 
-    /// A layout made by hand, for records that no value of ours stands behind. Initially all zero.
-    pub fn new(precision: Precision, words: Vec<Word>) -> Self {
+    /// A layout made by hand, for records that no value of ours stands behind.
+    pub fn new(precision: Precision, words: Vec<Word>, initial: Vec<u32>) -> Self {
+        assert!(words.len() == initial.len(), "every word has an initial value");
         assert!(
             words.len() <= ROW_WORDS,
             "a value has {} words, but a record at most {ROW_WORDS}; the first too many is {}",
@@ -150,8 +153,8 @@ impl Layout {
         };
         Self {
             precision,
-            initial: vec![0; words.len()],
-            widths: words.iter().map(|word| word.bits as u8).collect(),
+            initial,
+            widths: words.chunks(MASK_WORDS).map(widths).collect(),
             fields: Vec::new(),
             has_lengths: words.iter().any(is_length),
             words,
@@ -186,7 +189,7 @@ impl Layout {
     }
 
     #[inline]
-    pub(crate) fn widths(&self) -> &[u8] {
+    pub(crate) fn widths(&self) -> &[[u8; MASK_WORDS]] {
         &self.widths
     }
 
@@ -315,10 +318,16 @@ impl Layout {
         right: &'a [u32],
     ) -> impl Iterator<Item = Difference<'a>> {
         let pairs = left.iter().zip(right).zip(&self.words);
-        pairs
-            .filter(|((left, right), _)| left != right)
-            .map(|((left, right), word)| Difference { word, left: *left, right: *right })
+        pairs.filter(|((left, right), _)| left != right).map(|((left, right), word)| Difference {
+            word,
+            left: *left,
+            right: *right,
+        })
     }
+}
+
+fn widths(words: &[Word]) -> [u8; MASK_WORDS] {
+    std::array::from_fn(|index| words.get(index).map_or(0, |word| word.bits as u8))
 }
 
 impl Word {
@@ -365,7 +374,9 @@ impl Word {
                 format!("{:?}", ((i64::from(*low) + i64::from(word)) as f64 / per_unit) as f32)
             }
             Meaning::Angle { bits } => format!("{:?}", Angle::new(*bits).scatter(&[word])),
-            Meaning::Reference => EntityId::from_word(word).map_or("nobody".into(), |id| format!("{id:?}")),
+            Meaning::Reference => {
+                EntityId::from_word(word).map_or("nobody".into(), |id| format!("{id:?}"))
+            }
             Meaning::ListLength { .. } | Meaning::TextLength { .. } => word.to_string(),
             Meaning::TextBytes => format!("{:?}", String::from_utf8_lossy(&word.to_le_bytes())),
         }

@@ -70,7 +70,8 @@ impl Slots {
         self.chunks.iter().enumerate().flat_map(|(index, chunk)| {
             let mut rest = *chunk;
             std::iter::from_fn(move || {
-                let slot = (rest != 0).then(|| index * CHUNK_SLOTS + rest.trailing_zeros() as usize);
+                let slot =
+                    (rest != 0).then(|| index * CHUNK_SLOTS + rest.trailing_zeros() as usize);
                 rest &= rest.wrapping_sub(1);
                 slot
             })

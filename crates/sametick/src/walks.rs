@@ -227,7 +227,7 @@ impl Fields for Describe {
         }
         self.path.pop();
         let words = self.words.len() - at - 1;
-        self.words[at].set_list_words(if N == 0 { 0 } else { words / N });
+        self.words[at].set_list_words(words.checked_div(N).unwrap_or(0));
     }
 
     fn group(&mut self, name: &'static str, walk: impl FnOnce(&mut Self)) {

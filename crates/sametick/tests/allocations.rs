@@ -11,7 +11,7 @@ const BYTES_MAX: u64 = 256 * 1024;
 
 fn layouts() -> Vec<Layout> {
     let word = |i| Word::new(&format!("w{i}"), 255, Meaning::Integer { low: 0 }, Blend::Snap);
-    vec![Layout::new(Precision::State, (0..13).map(word).collect())]
+    vec![Layout::new(Precision::State, (0..13).map(word).collect(), vec![0; 13])]
 }
 
 /// A cheap stream of different bytes.
@@ -28,7 +28,7 @@ fn noise(seed: u32) -> impl FnMut() -> u8 {
 #[test]
 fn no_message_makes_a_decoder_allocate_more_than_its_bound() {
     let layouts = layouts();
-    let base = Table::new(&layouts);
+    let base = Table::default();
     for seed in 0..2000 {
         let mut next = noise(seed);
         let mut bytes: Vec<u8> = (0..seed % 100).map(|_| next()).collect();
@@ -37,7 +37,7 @@ fn no_message_makes_a_decoder_allocate_more_than_its_bound() {
             bytes.iter_mut().take(20).for_each(|byte| *byte = 0xff);
         }
         let snapshot = measure(|| {
-            let mut now = Table::new(&layouts);
+            let mut now = Table::default();
             plain::read(&mut BitReader::new(&bytes), &layouts, &base, &mut now);
         });
         assert!(snapshot.bytes_max <= BYTES_MAX, "seed {seed}: {snapshot:?}");
@@ -58,9 +58,9 @@ fn no_message_makes_a_decoder_allocate_more_than_its_bound() {
 #[test]
 fn a_warm_writer_allocates_nothing() {
     let layouts = layouts();
-    let mut base = Table::new(&layouts);
+    let mut base = Table::default();
     for slot in 0..280 {
-        base.place(Head { id: EntityId::new(slot, 1).expect("a slot"), kind: 0 });
+        base.place(Head { id: EntityId::new(slot, 1).expect("a slot"), kind: 0 }, &layouts[0]);
     }
     let mut now = base.clone();
     for slot in (0..280).step_by(3) {

@@ -158,7 +158,9 @@ impl Networked for Endless {
 }
 
 #[test]
-#[should_panic(expected = "a value has 301 words, but a record at most 256; the first too many is items.255.item")]
+#[should_panic(
+    expected = "a value has 301 words, but a record at most 256; the first too many is items.255.item"
+)]
 fn a_value_with_too_many_words_is_an_assertion_with_the_fields_name() {
     Layout::of::<Endless>(Precision::State);
 }

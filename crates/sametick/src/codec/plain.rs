@@ -107,7 +107,7 @@ fn read_entity(
         return bits.fail();
     }
     let layout = &layouts[usize::from(head.kind)];
-    now.place(head);
+    now.place(head, layout);
     let words = now.record_mut(slot, layout);
     let against = if known.is_some() { base.record(slot, layout) } else { layout.initial() };
     delta::read(bits, layout, against, words);

@@ -1,0 +1,66 @@
+//! The benchmarks: each prints a table for people, or with `--json` one object for programs.
+
+pub(crate) mod codec;
+mod instructions;
+mod recording;
+mod scene;
+mod stages;
+mod workload;
+
+use clap::Subcommand;
+use serde_json::{Map, Value, json};
+
+#[derive(Subcommand)]
+pub(crate) enum Bench {
+    /// Bytes of a snapshot after each stage of the paper's codec, and its speed
+    #[command(after_help = codec::EXAMPLES)]
+    Codec(codec::Options),
+    /// Instructions for each gathered, changed and unchanged field, counted by valgrind
+    #[command(after_help = instructions::EXAMPLES)]
+    Instructions(instructions::Options),
+    /// The work that `instructions` counts
+    #[command(hide = true)]
+    Work(instructions::Work),
+}
+
+pub(crate) fn run(bench: Bench) -> anyhow::Result<()> {
+    match bench {
+        Bench::Codec(options) => codec::run(&options),
+        Bench::Instructions(options) => instructions::run(&options),
+        Bench::Work(work) => {
+            instructions::work(&work);
+            Ok(())
+        }
+    }
+}
+
+/// What every benchmark answers to a program. The names are an interface: keep them.
+struct Report {
+    name: &'static str,
+    options: Value,
+    seed: u64,
+    /// Only when the answer was checked, not merely timed.
+    verified: bool,
+    figures: Vec<(String, f64)>,
+}
+
+impl Report {
+    fn add(&mut self, name: impl Into<String>, value: f64) {
+        self.figures.push((name.into(), value));
+    }
+
+    fn print_json(&self) {
+        // Finer than any of them is measured, and short enough to read.
+        let rounded = |value: f64| json!((value * 1e4).round() / 1e4);
+        let figures: Map<String, Value> =
+            self.figures.iter().map(|(name, value)| (name.clone(), rounded(*value))).collect();
+        let report = json!({
+            "name": self.name,
+            "options": self.options,
+            "seed": self.seed,
+            "verified": self.verified,
+            "figures": figures,
+        });
+        println!("{report}");
+    }
+}

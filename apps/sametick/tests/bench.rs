@@ -1,0 +1,95 @@
+//! The benchmarks as a program sees them: one object on standard output, one sentence on errors.
+
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+fn sametick(arguments: &[&str]) -> Output {
+    let program = env!("CARGO_BIN_EXE_sametick");
+    Command::new(program).args(arguments).output().expect("the program starts")
+}
+
+fn scratch(name: &str, bytes: &[u8]) -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, bytes).expect("the scratch folder can be written");
+    path
+}
+
+fn codec(seed: &str) -> Value {
+    let output = sametick(&["bench", "codec", "--seconds", "3", "--seed", seed, "--json"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("one object and nothing else")
+}
+
+#[test]
+fn the_codec_answers_one_verified_object_with_its_figures() {
+    let report = codec("1");
+    assert_eq!(report["name"], "codec");
+    assert_eq!(report["seed"], 1);
+    assert_eq!(report["verified"], true);
+    assert_eq!(report["options"]["age"], 2, "100 ms at 20 snapshots a second");
+    let figure = |name: &str| {
+        report["figures"][name].as_f64().unwrap_or_else(|| panic!("{name} is missing"))
+    };
+    for name in [
+        "bytes_per_snapshot_mean",
+        "bytes_per_entity_update",
+        "encode_us_per_snapshot",
+        "decode_us_per_snapshot",
+        "encode_ns_per_entity",
+        "decode_ns_per_entity",
+    ] {
+        assert!(figure(name) > 0.0, "{name}");
+        assert!(figure(&format!("exact_{name}")) > 0.0, "{name}");
+    }
+    // The paper's order of magnitude, on work that rests less than its own.
+    assert!((10.0..=20.0).contains(&figure("exact_packed_reduction_percent")));
+    assert!((70.0..=90.0).contains(&figure("exact_delta_reduction_percent")));
+    assert!(figure("left_out_bytes") < figure("delta_bytes"));
+    assert!(figure("delta_bytes") < figure("packed_bytes"));
+    assert!(figure("packed_bytes") < figure("full_bytes"));
+    assert!(figure("chosen_bytes") <= figure("left_out_bytes"));
+    assert!(figure("zero_runs_ordered_bytes") <= figure("zero_runs_bytes"));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes() {
+    let bytes = |seed| codec(seed)["figures"]["bytes_per_snapshot_mean"].clone();
+    assert_eq!(bytes("7"), bytes("7"));
+    assert_ne!(bytes("7"), bytes("8"));
+}
+
+#[test]
+fn a_file_that_is_no_recording_gets_one_sentence_with_the_offset() {
+    let cubes = [&b"CUB1"[..], &[7, 0, 0, 0, 2, 0, 0, 0, 60, 0, 0, 0, 2, 0, 9]].concat();
+    for (name, bytes, sentence) in [
+        ("unknown.bin", &b"hello"[..], "at byte 0: not a recording this program knows"),
+        ("damaged.cub", &cubes, "at byte "),
+    ] {
+        let path = scratch(name, bytes);
+        let output = sametick(&["bench", "codec", "--data", path.to_str().expect("plain text")]);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success());
+        assert!(error.starts_with("error: ") && error.contains(name), "{error}");
+        assert!(error.contains(sentence) && error.lines().count() == 1, "{error}");
+        assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    let output = sametick(&["bench", "codec", "--data", "nowhere.bin"]);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(error.contains("cannot read nowhere.bin") && error.lines().count() == 1, "{error}");
+}
+
+#[test]
+fn every_command_has_help_with_examples() {
+    for command in
+        [&["--help"][..], &["bench", "codec", "--help"], &["bench", "instructions", "--help"]]
+    {
+        let output = sametick(command);
+        let help = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && help.contains("Examples:"), "{command:?}: {help}");
+    }
+}
