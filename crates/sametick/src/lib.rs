@@ -1,4 +1,73 @@
-//! Sametick.
+//! A network architecture for multiplayer games: write the rules once, as values and a step from one
+//! tick to the next, and run them under any network model.
+//!
+//! This crate has no socket, no clock, no thread and no unsafe code, and runs in the browser as it
+//! does natively. So far it holds the ground floor: how a game's values become bits.
+//!
+//! # From a value to the wire and back
+//!
+//! A value names its fields once. From that one walk follow its record (a list of small integers),
+//! its rounding, and the layout that says what each integer means. Records are written against a
+//! base that both ends hold, so that only what changed is sent.
+//!
+//! ```
+//! use sametick::bits::{BitReader, BitWriter};
+//! use sametick::codec::plain;
+//! use sametick::{EntityId, Fields, Head, Layout, Networked, Precision, Table, settle};
+//!
+//! #[derive(Clone, Debug, Default, PartialEq)]
+//! struct Runner { x: f32, y: f32, facing: f32, health: i32 }
+//!
+//! impl Networked for Runner {
+//!     fn fields<F: Fields>(&mut self, f: &mut F) {
+//!         // The rules add to x and y every tick, so they are exact; others see centimetres.
+//!         f.exact("x", &mut self.x).shown(-50.0..=50.0, 0.01);
+//!         f.exact("y", &mut self.y).shown(-50.0..=50.0, 0.01);
+//!         f.angle("facing", &mut self.facing, 12);
+//!         f.int("health", &mut self.health, 0..=100);
+//!     }
+//! }
+//!
+//! // The server: rules ran, the value is settled and gathered as others may see it.
+//! let layouts = [Layout::of::<Runner>(Precision::Shown)];
+//! let mut runner = Runner { x: 1.2345, y: -7.0, facing: 0.5, health: 120 };
+//! settle(&mut runner)?;
+//! assert_eq!(runner.health, 100, "settled into its range");
+//! let head = Head { id: EntityId::new(0, 1).unwrap(), kind: 0 };
+//! let (base, mut now) = (Table::default(), Table::default());
+//! layouts[0].gather(&mut runner, now.place(head, &layouts[0]));
+//! let mut bits = BitWriter::fixed(1200);
+//! plain::write(&mut bits, &layouts, &base, &now);
+//! let message = bits.finish()?;
+//! assert_eq!(message.len(), 15);
+//!
+//! // The client: holds the same base, reads the message, has what was shown.
+//! let mut seen = Table::default();
+//! let mut reader = BitReader::new(message);
+//! plain::read(&mut reader, &layouts, &base, &mut seen);
+//! reader.finish()?;
+//! let shown: Runner = layouts[0].value(seen.record(0, &layouts[0]));
+//! assert_eq!((shown.x, shown.y, shown.health), (1.23, -7.0, 100));
+//!
+//! // Any two records can be compared, by name: this is what a desync report prints.
+//! let mut other = now.clone();
+//! other.record_mut(0, &layouts[0])[3] = 90;
+//! let mut differences = layouts[0].differences(now.record(0, &layouts[0]), other.record(0, &layouts[0]));
+//! assert_eq!(differences.next().unwrap().to_string(), "health: 100 on the left, 90 on the right");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Where to look
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`Networked`], [`Fields`] | the one walk over a value |
+//! | [`kinds`] | what a field can be |
+//! | [`record`] | a value as small integers, and its layout |
+//! | [`delta`] | a record against a base record |
+//! | [`Table`], [`codec`] | many entities at one moment, and their way across |
+//! | [`bits`] | integers packed into bytes |
+
 pub mod bits;
 pub mod codec;
 pub mod delta;
