@@ -48,7 +48,7 @@ fn the_codec_answers_one_verified_object_with_its_figures() {
     assert!(figure("left_out_bytes") < figure("delta_bytes"));
     assert!(figure("delta_bytes") < figure("packed_bytes"));
     assert!(figure("packed_bytes") < figure("full_bytes"));
-    assert!(figure("chosen_bytes") <= figure("left_out_bytes"));
+    assert!(figure("chosen_bytes") <= figure("left_out_bytes") + 1.0, "a flag, on a byte");
     assert!(figure("zero_runs_ordered_bytes") <= figure("zero_runs_bytes"));
 }
 

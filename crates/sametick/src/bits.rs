@@ -174,7 +174,7 @@ impl<'a> BitReader<'a> {
     /// Reads `bits` (1 to 64) as an integer, or zero once anything has failed.
     #[inline]
     pub fn read(&mut self, bits: u32) -> u64 {
-        debug_assert!((1..=64).contains(&bits), "a read is 1 to 64 bits wide");
+        assert!(bits.wrapping_sub(1) < 64, "a read is 1 to 64 bits wide");
         let (byte, shift) = (self.position / 8, self.position as u32 % 8);
         let value = match self.bytes.get(byte..).and_then(|rest| rest.first_chunk::<8>()) {
             Some(chunk) if shift + bits <= 64 => u64::from_le_bytes(*chunk) >> shift,
@@ -192,9 +192,30 @@ impl<'a> BitReader<'a> {
 
     /// Fills `bytes`, from whatever bit the message stands at.
     pub fn read_bytes(&mut self, bytes: &mut [u8]) {
-        for byte in bytes {
+        let (words, rest) = bytes.as_chunks_mut::<8>();
+        for word in words {
+            *word = self.read(64).to_le_bytes();
+        }
+        for byte in rest {
             *byte = self.read(8) as u8;
         }
+    }
+
+    /// Passes over so many bits.
+    pub fn skip(&mut self, bits: usize) {
+        if bits <= self.bits_left() {
+            self.position += bits;
+        } else {
+            self.fail();
+        }
+    }
+
+    /// Lends all that is left, which must start on a byte.
+    pub fn rest(&mut self) -> &'a [u8] {
+        assert!(self.position.is_multiple_of(8), "what is left starts within a byte");
+        let rest = &self.bytes[self.position / 8..];
+        self.position = self.bytes.len() * 8;
+        rest
     }
 
     /// Skips to the next byte. The bits between must be zero, as the writer left them.
@@ -304,6 +325,11 @@ mod tests {
             if lead > 0 {
                 reader.read(lead);
             }
+            let mut skipping = reader.clone();
+            skipping.skip(8 * bytes.len());
+            skipping.align();
+            prop_assert_eq!(skipping.rest(), &bytes[..]);
+            prop_assert!(skipping.finish().is_ok());
             let mut back = vec![0; bytes.len()];
             reader.read_bytes(&mut back);
             prop_assert_eq!(&back, &bytes);

@@ -5,9 +5,7 @@
 
 use crate::bits::{BitReader, BitWriter};
 use crate::record::Layout;
-
-/// How many words one mask covers. Longer records have several, each behind a bit of its own.
-pub const MASK_WORDS: usize = 64;
+use crate::word::MASK_WORDS;
 
 /// Writes what differs between `base` and `words`, two records of `layout`.
 #[inline]
@@ -79,16 +77,49 @@ pub fn read(bits: &mut BitReader<'_>, layout: &Layout, base: &[u32], words: &mut
     }
 }
 
+/// How many records can follow each other in one message.
+pub const SEQUENCE_RECORDS_MAX: usize = (1 << SEQUENCE_COUNT_BITS) - 1;
+
+const SEQUENCE_COUNT_BITS: u32 = 6;
+
 /// Writes records that follow each other, such as a player's commands: the first against the
 /// initial values, each other against the one before. One that repeats it costs a bit.
+///
+/// ```
+/// use sametick::bits::{BitReader, BitWriter};
+/// use sametick::{Fields, Layout, Networked, Precision, delta};
+///
+/// #[derive(Clone, Debug, Default, PartialEq)]
+/// struct Wish { walk: bool, aim: f32 }
+///
+/// impl Networked for Wish {
+///     fn fields<F: Fields>(&mut self, f: &mut F) {
+///         f.bool("walk", &mut self.walk);
+///         f.angle("aim", &mut self.aim, 12);
+///     }
+/// }
+///
+/// let layout = Layout::of::<Wish>(Precision::State);
+/// let wishes = [Wish { walk: true, aim: 0.0 }, Wish { walk: true, aim: 0.0 }, Wish::default()];
+/// let records = wishes.each_ref().map(|wish| layout.record(wish));
+/// let mut bits = BitWriter::fixed(64);
+/// delta::write_sequence(&mut bits, &layout, records.iter().map(Vec::as_slice));
+///
+/// let mut reader = BitReader::new(bits.finish()?);
+/// let mut back = Vec::new();
+/// delta::read_sequence(&mut reader, &layout, |words| back.push(layout.value::<Wish>(words)));
+/// reader.finish()?;
+/// assert_eq!(back, wishes);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn write_sequence<'a>(
     bits: &mut BitWriter,
     layout: &Layout,
-    records: impl IntoIterator<Item = &'a [u32]>,
+    records: impl ExactSizeIterator<Item = &'a [u32]>,
 ) {
+    assert!(records.len() <= SEQUENCE_RECORDS_MAX, "too many records follow each other");
+    bits.write(records.len() as u64, SEQUENCE_COUNT_BITS);
     let mut base = layout.initial();
-    // Lives as long as the layout or the records do, whichever ends first.
-    let records = records.into_iter();
     for words in records {
         bits.write_bool(words != base);
         if words != base {
@@ -98,18 +129,13 @@ pub fn write_sequence<'a>(
     }
 }
 
-/// Reads `count` records that follow each other and hands out each. Stops at the first damage.
-pub fn read_sequence(
-    bits: &mut BitReader<'_>,
-    layout: &Layout,
-    count: usize,
-    mut record: impl FnMut(&[u32]),
-) {
+/// Reads records that follow each other and hands out each. Stops at the first damage.
+pub fn read_sequence(bits: &mut BitReader<'_>, layout: &Layout, mut record: impl FnMut(&[u32])) {
     let mut base = [0; crate::record::ROW_WORDS];
     let mut words = base;
     let length = layout.len();
     base[..length].copy_from_slice(layout.initial());
-    for _ in 0..count {
+    for _ in 0..bits.read(SEQUENCE_COUNT_BITS) {
         if bits.read_bool() {
             read(bits, layout, &base[..length], &mut words[..length]);
             if words[..length] == base[..length] {

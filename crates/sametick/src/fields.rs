@@ -6,7 +6,7 @@
 use crate::entity::EntityId;
 use crate::kinds::{
     Angle, Bits, Characters, Choice, Direction, Exact, Exacts, Flag, Int, Integer, Kind,
-    Octahedral, Quaternion, Ranged, Reference, SmallFloat,
+    Octahedral, Quaternion, Ranged, Rangeds, Reference, SmallFloat,
 };
 use crate::list::{List, Text};
 use std::fmt::Debug;
@@ -51,15 +51,35 @@ pub trait Fields: Sized {
     fn show<K: Kind, S: Kind<Value = K::Value>>(&mut self, value: &mut K::Value, kind: &S);
 
     /// Meets a short list, with the walk of one item.
-    fn list<T: Copy + Default, const N: usize>(
+    ///
+    /// ```
+    /// use sametick::{Fields, List, Networked};
+    ///
+    /// #[derive(Clone, Default)]
+    /// struct Pack { rounds: List<u8, 4> }
+    ///
+    /// impl Networked for Pack {
+    ///     fn fields<F: Fields>(&mut self, f: &mut F) {
+    ///         // Its words are named `rounds.length`, `rounds.0.left`, `rounds.1.left` and so on.
+    ///         f.list("rounds", &mut self.rounds, |f, left| f.int("left", left, 0..=30));
+    ///     }
+    /// }
+    /// ```
+    fn list<T: Copy + Default, R, const N: usize>(
         &mut self,
         name: &'static str,
         list: &mut List<T, N>,
-        item: impl FnMut(&mut Self, &mut T),
+        item: impl FnMut(&mut Self, &mut T) -> R,
     );
 
-    /// Walks fields whose names begin with `name`: a value within a value.
+    /// Walks fields whose names begin with `name`.
     fn group(&mut self, name: &'static str, walk: impl FnOnce(&mut Self));
+
+    /// A value within a value: its fields' names begin with `name`.
+    #[inline(always)]
+    fn value<T: Networked>(&mut self, name: &'static str, value: &mut T) {
+        self.group(name, |f| value.fields(f));
+    }
 
     /// A field of any kind; the methods below are shorter.
     #[inline(always)]
@@ -244,6 +264,14 @@ impl<F: Fields, K: Kind> Field<'_, F, K> {
     pub fn shown_as<S: Kind<Value = K::Value>>(self, kind: S) {
         const { assert!(S::WORDS <= K::WORDS, "a shown kind has more words than its field") };
         self.fields.show::<K, S>(self.value, &kind);
+    }
+}
+
+impl<F: Fields, const N: usize> Field<'_, F, Exacts<N>> {
+    /// Others see of each number the nearest multiple of `step` within `range`.
+    #[inline(always)]
+    pub fn shown_each(self, range: RangeInclusive<f32>, step: f32) {
+        self.shown_as(Rangeds::new(range, step));
     }
 }
 

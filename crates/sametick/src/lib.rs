@@ -35,7 +35,7 @@
 //! assert_eq!(runner.health, 100, "settled into its range");
 //! let head = Head { id: EntityId::new(0, 1).unwrap(), kind: 0 };
 //! let (base, mut now) = (Table::default(), Table::default());
-//! layouts[0].gather(&mut runner, now.place(head, &layouts[0]));
+//! now.gather(head, &layouts[0], &mut runner);
 //! let mut bits = BitWriter::fixed(1200);
 //! plain::write(&mut bits, &layouts, &base, &now);
 //! let message = bits.finish()?;
@@ -52,8 +52,8 @@
 //! // Any two records can be compared, by name: this is what a desync report prints.
 //! let mut other = now.clone();
 //! other.record_mut(0, &layouts[0])[3] = 90;
-//! let mut differences = layouts[0].differences(now.record(0, &layouts[0]), other.record(0, &layouts[0]));
-//! assert_eq!(differences.next().unwrap().to_string(), "health: 100 on the left, 90 on the right");
+//! let differences = layouts[0].differences(now.record(0, &layouts[0]), other.record(0, &layouts[0]));
+//! assert_eq!(differences[0].to_string(), "health: 100 on the left, 90 on the right");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -63,7 +63,7 @@
 //! |---|---|
 //! | [`Networked`], [`Fields`] | the one walk over a value |
 //! | [`kinds`] | what a field can be |
-//! | [`record`] | a value as small integers, and its layout |
+//! | [`record`], [`word`] | a value as small integers, and what each of them means |
 //! | [`delta`] | a record against a base record |
 //! | [`Table`], [`codec`] | many entities at one moment, and their way across |
 //! | [`bits`] | integers packed into bytes |
@@ -79,6 +79,7 @@ pub mod record;
 mod slots;
 mod table;
 mod walks;
+pub mod word;
 
 pub use entity::{ENTITY_SLOTS_MAX, EntityId, GENERATIONS_MAX};
 pub use fields::{Field, Fields, Networked};

@@ -48,6 +48,19 @@ impl<T: Copy + Default, const N: usize> List<T, N> {
         Some(last)
     }
 
+    /// Takes an item out; those behind it move up.
+    pub fn remove(&mut self, index: usize) -> Option<T> {
+        let item = self.get(index).copied()?;
+        self.items.copy_within(index + 1..self.length, index);
+        self.truncate(self.length - 1);
+        Some(item)
+    }
+
+    /// Forgets all items.
+    pub fn clear(&mut self) {
+        self.truncate(0);
+    }
+
     /// Keeps the first `length` items; those past them are forgotten.
     pub fn truncate(&mut self, length: usize) {
         self.resize(length.min(self.length));
@@ -94,6 +107,25 @@ impl<T: Copy + Default, const N: usize> Default for List<T, N> {
     }
 }
 
+/// As many of the items as there is room for.
+impl<T: Copy + Default, const N: usize> FromIterator<T> for List<T, N> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
+        let mut list = Self::default();
+        items.into_iter().take(N).for_each(|item| {
+            list.push(item);
+        });
+        list
+    }
+}
+
+impl<'a, T, const N: usize> IntoIterator for &'a List<T, N> {
+    type Item = &'a T;
+    type IntoIter = std::slice::Iter<'a, T>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
 impl<T, const N: usize> Deref for List<T, N> {
     type Target = [T];
     fn deref(&self) -> &[T] {
@@ -112,6 +144,8 @@ impl<T: PartialEq, const N: usize> PartialEq for List<T, N> {
         **self == **other
     }
 }
+
+impl<T: Eq, const N: usize> Eq for List<T, N> {}
 
 impl<T: fmt::Debug, const N: usize> fmt::Debug for List<T, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -140,6 +174,12 @@ impl<const N: usize> PartialEq for Text<N> {
 
 impl<const N: usize> Eq for Text<N> {}
 
+impl<const N: usize> PartialEq<&str> for Text<N> {
+    fn eq(&self, other: &&str) -> bool {
+        **self == **other
+    }
+}
+
 impl<const N: usize> fmt::Debug for Text<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
@@ -164,6 +204,11 @@ mod tests {
         list.resize(2);
         assert_eq!(&list[..], &[1, 0]);
         assert_eq!((list.pop(), list.pop(), list.pop()), (Some(0), Some(1), None));
+        let mut list: List<u8, 3> = (1..9).collect();
+        assert_eq!((list.remove(0), list.remove(7)), (Some(1), None));
+        assert_eq!(list.into_iter().copied().collect::<Vec<u8>>(), [2, 3]);
+        list.clear();
+        assert!(list.is_empty());
     }
 
     #[test]

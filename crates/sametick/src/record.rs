@@ -3,15 +3,11 @@
 //! Delta, hashing, inspection and logging work on records and layouts alone; none of them ever sees
 //! an entity.
 
-use crate::delta::MASK_WORDS;
-use crate::entity::EntityId;
 use crate::fields::Networked;
-use crate::kinds::{Angle, Kind, SmallFloat};
-use crate::walks::{Describe, Gather, Scatter, Settle};
+use crate::walks::{Describe, Gather, Locate, Scatter, Settle};
+pub use crate::word::ROW_WORDS;
+use crate::word::{MASK_WORDS, Meaning, Word};
 use std::fmt;
-
-/// The longest record, in words.
-pub const ROW_WORDS: usize = 256;
 
 /// Room for any record. Gathering into a row of fixed length needs no check for each field.
 pub type Row = [u32; ROW_WORDS];
@@ -35,94 +31,29 @@ pub struct Layout {
     widths: Vec<[u8; MASK_WORDS]>,
     /// The bare name each word's field is met with; none for a layout made by hand.
     fields: Vec<&'static str>,
-    /// Whether any word is a length, so that a decoded record needs its unused words checked.
-    has_lengths: bool,
-}
-
-/// One small integer of a record.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Word {
-    /// The path to its field, such as `gun.ammo` or `rotation.largest`.
-    pub name: String,
-    /// Its width on the wire.
-    pub bits: u32,
-    /// The largest value it may have.
-    pub max: u32,
-    /// What it stands for.
-    pub meaning: Meaning,
-    /// How it goes from one value to the next.
-    pub blend: Blend,
-}
-
-/// What a word stands for.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Meaning {
-    /// Always zero: the shown field needs fewer words than the state.
-    Unused,
-    /// An integer, counted from `low`.
-    Integer {
-        /// What the word zero stands for.
-        low: i64,
-    },
-    /// True or false.
-    Flag,
-    /// One of these names.
-    Choice(Vec<String>),
-    /// The bits of an `f32` that is finite.
-    Exact,
-    /// A float of fewer bits.
-    SmallFloat(SmallFloat),
-    /// A multiple of a step.
-    Ranged {
-        /// The multiple that the word zero stands for.
-        low: i32,
-        /// How many steps there are to the unit.
-        per_unit: f64,
-    },
-    /// A fraction of a turn.
-    Angle {
-        /// Two to this power make a turn.
-        bits: u32,
-    },
-    /// Another entity, or nobody.
-    Reference,
-    /// How many of the items that follow are used.
-    ListLength {
-        /// How many words an item has.
-        item_words: usize,
-    },
-    /// How many of the bytes that follow are used.
-    TextLength {
-        /// How many words of bytes follow.
-        words: usize,
-    },
-    /// Four bytes of a text.
-    TextBytes,
-}
-
-/// How a field goes from one value to the next when something between them is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Blend {
-    /// It changes at once.
-    Snap,
-    /// It passes through all values between.
-    Slide,
-    /// It turns the short way round; the words of a direction or rotation turn together.
-    Arc,
+    /// The words that head a group, so that a decoded record needs the group checked.
+    groups: Vec<u8>,
 }
 
 /// A field held a number that is not finite; settling put a finite one in its place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotFinite {
-    /// The first such field.
-    pub field: &'static str,
+    /// The path to the first such field.
+    pub field: String,
 }
 
 /// Rounds `value` to its state precision: what the rules leave behind, made what the wire can carry.
 pub fn settle<T: Networked>(value: &mut T) -> Result<(), NotFinite> {
     let mut walk = Settle::default();
     value.fields(&mut walk);
-    walk.not_finite.map_or(Ok(()), |field| Err(NotFinite { field }))
+    walk.not_finite.map_or(Ok(()), |index| Err(not_finite(value, index)))
+}
+
+#[cold]
+fn not_finite<T: Networked>(value: &mut T, index: usize) -> NotFinite {
+    let mut walk = Locate::new(index);
+    value.fields(&mut walk);
+    NotFinite { field: walk.name.unwrap_or_default() }
 }
 
 impl Layout {
@@ -130,6 +61,10 @@ impl Layout {
     pub fn of<T: Networked>(precision: Precision) -> Self {
         let mut walk = Describe::new(precision);
         T::default().fields(&mut walk);
+        for (index, word) in walk.words.iter().enumerate() {
+            let met_before = walk.words[..index].iter().any(|other| other.name == word.name);
+            assert!(!met_before, "a value has two fields with the name {}", word.name);
+        }
         let initial = vec![0; walk.words.len()];
         let mut layout = Self::new(precision, walk.words, initial);
         layout.fields = walk.fields;
@@ -148,15 +83,20 @@ impl Layout {
             words.len(),
             words[ROW_WORDS].name,
         );
-        let is_length = |word: &Word| {
-            matches!(word.meaning, Meaning::ListLength { .. } | Meaning::TextLength { .. })
-        };
+        for (index, (word, initial)) in words.iter().zip(&initial).enumerate() {
+            let name = &word.name;
+            assert!(word.bits == u32::BITS - word.max.leading_zeros(), "{name} has a wrong width");
+            assert!(word.admits(*initial), "the initial value of {name} cannot be written");
+            let end = index + word.words_behind();
+            assert!(end < words.len(), "the words behind {name} are missing");
+        }
+        let groups = (0..=u8::MAX).zip(&words).filter(|(_, word)| word.heads_group());
         Self {
             precision,
             initial,
             widths: words.chunks(MASK_WORDS).map(widths).collect(),
             fields: Vec::new(),
-            has_lengths: words.iter().any(is_length),
+            groups: groups.map(|(index, _)| index).collect(),
             words,
         }
     }
@@ -195,7 +135,8 @@ impl Layout {
 
     /// Fills the first [`len`](Layout::len) words of `row` from `value`, which is left as it is.
     ///
-    /// The value must be of the layout's type and hold finite numbers only: settle it first.
+    /// The value must be of the layout's type and hold finite numbers only: settle it first. It is
+    /// borrowed mutably because a walk that reads and one that writes are the same function.
     #[inline]
     pub fn gather<T: Networked>(&self, value: &mut T, row: &mut Row) {
         match self.precision {
@@ -242,6 +183,13 @@ impl Layout {
         }
     }
 
+    /// The record of a value: [`gather`](Layout::gather) for those who need no speed.
+    pub fn record<T: Networked>(&self, value: &T) -> Vec<u32> {
+        let mut row = [0; ROW_WORDS];
+        self.gather(&mut value.clone(), &mut row);
+        row[..self.len()].to_vec()
+    }
+
     /// The value of a record: [`scatter`](Layout::scatter) for those who hold only its words.
     pub fn value<T: Networked>(&self, words: &[u32]) -> T {
         let mut row = [0; ROW_WORDS];
@@ -266,63 +214,65 @@ impl Layout {
         panic!("a value's walk met {met} where its layout has {expected}");
     }
 
-    /// In debug builds, each field met is compared with the layout.
+    /// In debug builds, each field met is compared with the layout, name and words.
     #[cfg(debug_assertions)]
-    pub(crate) fn expect(&self, index: usize, name: &'static str) {
+    pub(crate) fn expect(&self, index: usize, name: &'static str, words: &[Word]) {
         let expected = self.fields.get(index).copied();
         assert!(
             expected == Some(name),
             "a value's walk met {name} where its layout has {}",
             expected.unwrap_or("nothing more"),
         );
+        let same =
+            |(met, known): (&Word, &Word)| met.max == known.max && met.meaning == known.meaning;
+        let as_described = words.iter().zip(&self.words[index..]).all(same);
+        assert!(as_described, "the field {name} has another range than in its layout");
     }
 
-    /// Whether a record read from outside is one that a value can have, beyond each word's own range.
+    /// Whether a record read from outside is one that a value can have, each word being lawful by
+    /// itself.
     pub(crate) fn admits(&self, words: &[u32]) -> bool {
-        !self.has_lengths || (0..self.len()).all(|index| self.unused_are_zero(words, index))
+        let mut groups = self.groups.iter().map(|index| usize::from(*index));
+        let mut unused_until = 0;
+        groups.all(|index| {
+            // Inside an unused item all is zero, which need not be a rotation.
+            let is_unused = index < unused_until && words[index] == 0;
+            if let Meaning::ListLength { .. } = self.words[index].meaning {
+                unused_until = index + 1 + self.words[index].words_behind();
+            }
+            is_unused && self.is_zero(words, index)
+                || self.words[index].admits_group(&words[index..])
+        })
     }
 
-    /// Behind a length, what is past it must be zero, and a text must be one.
-    fn unused_are_zero(&self, words: &[u32], index: usize) -> bool {
-        let length = words[index] as usize;
-        let rest = &words[index + 1..];
-        match self.words[index].meaning {
-            Meaning::ListLength { item_words } => {
-                let room = self.words[index].max as usize * item_words;
-                rest[length * item_words..room].iter().all(|word| *word == 0)
-            }
-            Meaning::TextLength { words } => {
-                let mut bytes = [0; 4 * ROW_WORDS];
-                for (four, word) in bytes.chunks_mut(4).zip(&rest[..words]) {
-                    four.copy_from_slice(&word.to_le_bytes());
-                }
-                let (text, unused) = bytes.split_at(length);
-                str::from_utf8(text).is_ok() && unused.iter().all(|byte| *byte == 0)
-            }
-            _ => true,
-        }
+    fn is_zero(&self, words: &[u32], index: usize) -> bool {
+        words[index..=index + self.words[index].words_behind()].iter().all(|word| *word == 0)
     }
 
     /// A number for this layout: two programs with the same number mean the same by their words.
     pub fn fingerprint(&self) -> u64 {
-        self.words.iter().fold(0, |hash, word| {
-            let description = format!("{word:?}");
-            description.bytes().fold(hash, |hash, byte| mix(hash, u32::from(byte)))
-        })
+        let described = self.words.iter().flat_map(Word::numbers);
+        let numbers = described.chain(self.initial.iter().copied());
+        numbers.fold(mix(0, self.precision as u32), mix)
     }
 
-    /// Every word in which two records of this layout differ.
-    pub fn differences<'a>(
-        &'a self,
-        left: &'a [u32],
-        right: &'a [u32],
-    ) -> impl Iterator<Item = Difference<'a>> {
-        let pairs = left.iter().zip(right).zip(&self.words);
-        pairs.filter(|((left, right), _)| left != right).map(|((left, right), word)| Difference {
-            word,
-            left: *left,
-            right: *right,
-        })
+    /// Everything in which two records of this layout differ: a word each, a text as a whole.
+    pub fn differences(&self, left: &[u32], right: &[u32]) -> Vec<Difference> {
+        let mut differences = Vec::new();
+        let mut index = 0;
+        while index < self.len() {
+            let word = &self.words[index];
+            let words = match word.meaning {
+                Meaning::TextLength { words } => 1 + words,
+                _ => 1,
+            };
+            let (left, right) = (&left[index..index + words], &right[index..index + words]);
+            if left != right {
+                differences.push(Difference::new(word, left, right));
+            }
+            index += words;
+        }
+        differences
     }
 }
 
@@ -330,78 +280,36 @@ fn widths(words: &[Word]) -> [u8; MASK_WORDS] {
     std::array::from_fn(|index| words.get(index).map_or(0, |word| word.bits as u8))
 }
 
-impl Word {
-    /// A word of as many bits as `max` needs.
-    pub fn new(name: &str, max: u32, meaning: Meaning, blend: Blend) -> Self {
-        Self { name: name.to_string(), bits: u32::BITS - max.leading_zeros(), max, meaning, blend }
-    }
+/// One place in which two records differ; printed, it is a line of a desync report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The path to the field.
+    pub name: String,
+    /// What stands on the left side.
+    pub left: String,
+    /// What stands on the right side.
+    pub right: String,
+}
 
-    pub(crate) fn unused() -> Self {
-        Self::new("unused", 0, Meaning::Unused, Blend::Snap)
-    }
-
-    pub(crate) fn list_length(items_max: usize) -> Self {
-        let meaning = Meaning::ListLength { item_words: 0 };
-        Self::new("length", items_max as u32, meaning, Blend::Snap)
-    }
-
-    pub(crate) fn set_list_words(&mut self, item_words: usize) {
-        self.meaning = Meaning::ListLength { item_words };
-    }
-
-    /// Whether `word` can stand here: nothing else is ever written, so nothing else is read.
-    #[inline]
-    pub fn admits(&self, word: u32) -> bool {
-        word <= self.max
-            && match self.meaning {
-                Meaning::Exact => f32::from_bits(word).is_finite(),
-                Meaning::SmallFloat(float) => float.to_word(float.to_value(word)) == word,
-                Meaning::Reference => EntityId::to_word(EntityId::from_word(word)) == word,
-                _ => true,
-            }
-    }
-
-    /// The word as a person would write it.
-    pub fn show(&self, word: u32) -> String {
-        match &self.meaning {
-            Meaning::Unused => String::new(),
-            Meaning::Integer { low } => (low + i64::from(word)).to_string(),
-            Meaning::Flag => (word != 0).to_string(),
-            Meaning::Choice(names) => names.get(word as usize).cloned().unwrap_or_default(),
-            Meaning::Exact => format!("{:?}", f32::from_bits(word)),
-            Meaning::SmallFloat(float) => format!("{:?}", float.to_value(word)),
-            Meaning::Ranged { low, per_unit } => {
-                format!("{:?}", ((i64::from(*low) + i64::from(word)) as f64 / per_unit) as f32)
-            }
-            Meaning::Angle { bits } => format!("{:?}", Angle::new(*bits).scatter(&[word])),
-            Meaning::Reference => {
-                EntityId::from_word(word).map_or("nobody".into(), |id| format!("{id:?}"))
-            }
-            Meaning::ListLength { .. } | Meaning::TextLength { .. } => word.to_string(),
-            Meaning::TextBytes => format!("{:?}", String::from_utf8_lossy(&word.to_le_bytes())),
-        }
+impl Difference {
+    fn new(word: &Word, left: &[u32], right: &[u32]) -> Self {
+        let is_text = matches!(word.meaning, Meaning::TextLength { .. });
+        let show = |words: &[u32]| if is_text { show_text(words) } else { word.show(words[0]) };
+        let name = if is_text { word.name.trim_end_matches(".length") } else { &word.name };
+        Self { name: name.to_string(), left: show(left), right: show(right) }
     }
 }
 
-/// One word in which two records differ; printed, it is a line of a desync report.
-#[derive(Clone, Copy, Debug)]
-pub struct Difference<'a> {
-    /// The word and its name.
-    pub word: &'a Word,
-    /// The word on the left side.
-    pub left: u32,
-    /// The word on the right side.
-    pub right: u32,
+/// A text from its length and its words.
+fn show_text(words: &[u32]) -> String {
+    let bytes: Vec<u8> = words[1..].iter().flat_map(|word| word.to_le_bytes()).collect();
+    let length = bytes.len().min(words[0] as usize);
+    format!("{:?}", String::from_utf8_lossy(&bytes[..length]))
 }
 
-impl fmt::Display for Difference<'_> {
+impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { word, left, right } = self;
-        let (mut left_shown, mut right_shown) = (word.show(*left), word.show(*right));
-        if left_shown == right_shown {
-            (left_shown, right_shown) = (format!("{left:#x}"), format!("{right:#x}"));
-        }
-        write!(f, "{}: {left_shown} on the left, {right_shown} on the right", word.name)
+        write!(f, "{}: {} on the left, {} on the right", self.name, self.left, self.right)
     }
 }
 

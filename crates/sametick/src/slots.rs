@@ -67,15 +67,9 @@ impl Slots {
 
     /// The slots, ascending.
     pub fn iter(&self) -> impl Iterator<Item = usize> {
-        self.chunks.iter().enumerate().flat_map(|(index, chunk)| {
-            let mut rest = *chunk;
-            std::iter::from_fn(move || {
-                let slot =
-                    (rest != 0).then(|| index * CHUNK_SLOTS + rest.trailing_zeros() as usize);
-                rest &= rest.wrapping_sub(1);
-                slot
-            })
-        })
+        let chunks = self.chunks.iter().enumerate();
+        chunks
+            .flat_map(|(index, chunk)| places(*chunk).map(move |place| index * CHUNK_SLOTS + place))
     }
 
     /// Writes the set against `base`: a bit for each chunk that is the same, 33 for one that is not.
@@ -132,6 +126,15 @@ impl FromIterator<usize> for Slots {
         slots.into_iter().for_each(|slot| set.insert(slot));
         set
     }
+}
+
+/// The places of the bits that are set, ascending.
+pub(crate) fn places(mut chunk: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let place = (chunk != 0).then_some(chunk.trailing_zeros() as usize);
+        chunk &= chunk.wrapping_sub(1);
+        place
+    })
 }
 
 /// Writes which of a chunk's slots are meant: none is one bit, otherwise there is one more for each

@@ -2,6 +2,7 @@
 //! written against, and read into.
 
 use crate::entity::EntityId;
+use crate::fields::Networked;
 use crate::record::{Layout, ROW_WORDS, Row, hash, mix};
 use crate::slots::Slots;
 
@@ -35,8 +36,25 @@ pub struct Head {
 }
 
 impl Table {
-    /// Places an entity in its slot, in sight, and lends its record to be filled.
-    pub fn place(&mut self, head: Head, layout: &Layout) -> &mut Row {
+    /// Places an entity in its slot, in sight, and lends its record: what it was or, if another stood
+    /// there, the initial values.
+    pub fn place(&mut self, head: Head, layout: &Layout) -> &mut [u32] {
+        let is_stranger = self.head(head.id.slot()) != Some(head);
+        let record = &mut self.row(head, layout)[..layout.len()];
+        if is_stranger {
+            record.copy_from_slice(layout.initial());
+        }
+        record
+    }
+
+    /// Places an entity in its slot, in sight, with the record of `value`.
+    #[inline]
+    pub fn gather<T: Networked>(&mut self, head: Head, layout: &Layout, value: &mut T) {
+        layout.gather(value, self.row(head, layout));
+    }
+
+    /// The room for an entity's record, and what happens to stand behind it.
+    fn row(&mut self, head: Head, layout: &Layout) -> &mut Row {
         let index = head.id.slot();
         if self.slots.len() <= index {
             self.slots.resize(index + 1, Slot::default());
@@ -68,6 +86,7 @@ impl Table {
     /// The record of a slot that has one; `layout` is that of its tenant's kind.
     #[inline]
     pub fn record(&self, slot: usize, layout: &Layout) -> &[u32] {
+        debug_assert!(self.head(slot).is_some(), "nobody ever stood in slot {slot}");
         &self.words[self.slots[slot].start..][..layout.len()]
     }
 
@@ -82,6 +101,17 @@ impl Table {
         self.slots.clone_from(&other.slots);
         self.words.clone_from(&other.words);
         self.visible.clone_from(&other.visible);
+    }
+
+    /// Whether the same entities are in sight in both, with the same records.
+    pub fn looks_like(&self, other: &Table, layouts: &[Layout]) -> bool {
+        let same = |slot: usize| {
+            let Some(head) = self.head(slot) else { return false };
+            let layout = &layouts[usize::from(head.kind)];
+            other.head(slot) == Some(head)
+                && other.record(slot, layout) == self.record(slot, layout)
+        };
+        self.visible == other.visible && self.visible.iter().all(same)
     }
 
     /// A number for all that is in sight.

@@ -3,7 +3,10 @@
 use crate::fields::{Fields, Networked};
 use crate::kinds::Kind;
 use crate::list::List;
-use crate::record::{Layout, Precision, ROW_WORDS, Row, Word};
+#[cfg(debug_assertions)]
+use crate::record::Layout;
+use crate::record::{Precision, ROW_WORDS, Row};
+use crate::word::Word;
 
 /// Fills a row with the value's words; never writes to the value.
 pub(crate) struct Gather<'a, const SHOWN: bool> {
@@ -21,7 +24,9 @@ impl<const SHOWN: bool> Fields for Gather<'_, SHOWN> {
     #[inline(always)]
     fn meet<K: Kind>(&mut self, _name: &'static str, value: &mut K::Value, kind: &K) {
         #[cfg(debug_assertions)]
-        self.layout.expect(self.length, _name);
+        if !SHOWN {
+            self.layout.expect(self.length, _name, &kind.describe());
+        }
         kind.gather(value, &mut self.row[self.length..self.length + K::WORDS]);
         self.faults |= kind.fault(value);
         self.length += K::WORDS;
@@ -37,14 +42,14 @@ impl<const SHOWN: bool> Fields for Gather<'_, SHOWN> {
     }
 
     #[inline(always)]
-    fn list<T: Copy + Default, const N: usize>(
+    fn list<T: Copy + Default, R, const N: usize>(
         &mut self,
         name: &'static str,
         list: &mut List<T, N>,
-        mut item: impl FnMut(&mut Self, &mut T),
+        mut item: impl FnMut(&mut Self, &mut T) -> R,
     ) {
         #[cfg(debug_assertions)]
-        self.layout.expect(self.length, name);
+        self.layout.expect(self.length, name, &[]);
         let _ = name;
         self.row[self.length] = list.len() as u32;
         self.length += 1;
@@ -78,7 +83,9 @@ impl<const SHOWN: bool> Fields for Scatter<'_, SHOWN> {
     #[inline(always)]
     fn meet<K: Kind>(&mut self, _name: &'static str, value: &mut K::Value, kind: &K) {
         #[cfg(debug_assertions)]
-        self.layout.expect(self.length, _name);
+        if !SHOWN {
+            self.layout.expect(self.length, _name, &kind.describe());
+        }
         *value = kind.scatter(&self.row[self.length..self.length + K::WORDS]);
         self.length += K::WORDS;
     }
@@ -92,14 +99,14 @@ impl<const SHOWN: bool> Fields for Scatter<'_, SHOWN> {
     }
 
     #[inline(always)]
-    fn list<T: Copy + Default, const N: usize>(
+    fn list<T: Copy + Default, R, const N: usize>(
         &mut self,
         name: &'static str,
         list: &mut List<T, N>,
-        mut item: impl FnMut(&mut Self, &mut T),
+        mut item: impl FnMut(&mut Self, &mut T) -> R,
     ) {
         #[cfg(debug_assertions)]
-        self.layout.expect(self.length, name);
+        self.layout.expect(self.length, name, &[]);
         let _ = name;
         list.resize(self.row[self.length] as usize);
         self.length += 1;
@@ -117,20 +124,23 @@ impl<const SHOWN: bool> Fields for Scatter<'_, SHOWN> {
     }
 }
 
-/// Rounds the value to its state precision and remembers the first number that was not finite.
+/// Rounds the value to its state precision and remembers where the first number stood that was not
+/// finite.
 #[derive(Default)]
 pub(crate) struct Settle {
-    pub(crate) not_finite: Option<&'static str>,
+    fields_met: usize,
+    pub(crate) not_finite: Option<usize>,
 }
 
 impl Fields for Settle {
     const WRITES: bool = true;
 
     #[inline(always)]
-    fn meet<K: Kind>(&mut self, name: &'static str, value: &mut K::Value, kind: &K) {
+    fn meet<K: Kind>(&mut self, _name: &'static str, value: &mut K::Value, kind: &K) {
         if kind.fault(value) >> 31 != 0 {
-            self.not_finite.get_or_insert(name);
+            self.not_finite.get_or_insert(self.fields_met);
         }
+        self.fields_met += 1;
         // Nearly all kinds are this small; the row of a long text need not be cleared for them.
         *value = if K::WORDS <= 4 {
             settled(kind, value, &mut [0; 4][..K::WORDS])
@@ -143,11 +153,11 @@ impl Fields for Settle {
     fn show<K: Kind, S: Kind<Value = K::Value>>(&mut self, _value: &mut K::Value, _kind: &S) {}
 
     #[inline(always)]
-    fn list<T: Copy + Default, const N: usize>(
+    fn list<T: Copy + Default, R, const N: usize>(
         &mut self,
         _name: &'static str,
         list: &mut List<T, N>,
-        mut item: impl FnMut(&mut Self, &mut T),
+        mut item: impl FnMut(&mut Self, &mut T) -> R,
     ) {
         for value in list.iter_mut() {
             item(self, value);
@@ -164,6 +174,55 @@ impl Fields for Settle {
 fn settled<K: Kind>(kind: &K, value: &K::Value, words: &mut [u32]) -> K::Value {
     kind.gather(value, words);
     kind.scatter(words)
+}
+
+/// Names the field that another walk met as the so many-th.
+pub(crate) struct Locate {
+    fields_left: usize,
+    path: Vec<String>,
+    pub(crate) name: Option<String>,
+}
+
+impl Locate {
+    pub(crate) fn new(fields_before: usize) -> Self {
+        Self { fields_left: fields_before, path: Vec::new(), name: None }
+    }
+}
+
+impl Fields for Locate {
+    const WRITES: bool = false;
+
+    fn meet<K: Kind>(&mut self, name: &'static str, _value: &mut K::Value, _kind: &K) {
+        if self.fields_left == 0 {
+            self.name.get_or_insert_with(|| joined(&self.path, name));
+        }
+        self.fields_left = self.fields_left.wrapping_sub(1);
+    }
+
+    fn show<K: Kind, S: Kind<Value = K::Value>>(&mut self, _value: &mut K::Value, _kind: &S) {}
+
+    fn list<T: Copy + Default, R, const N: usize>(
+        &mut self,
+        name: &'static str,
+        list: &mut List<T, N>,
+        mut item: impl FnMut(&mut Self, &mut T) -> R,
+    ) {
+        for (index, value) in list.iter_mut().enumerate() {
+            self.path.push(format!("{name}.{index}"));
+            item(self, value);
+            self.path.pop();
+        }
+    }
+
+    fn group(&mut self, name: &'static str, walk: impl FnOnce(&mut Self)) {
+        self.path.push(name.to_string());
+        walk(self);
+        self.path.pop();
+    }
+}
+
+fn joined(path: &[String], name: &str) -> String {
+    path.iter().map(String::as_str).chain([name]).collect::<Vec<_>>().join(".")
 }
 
 /// Lists the words that a value's fields become.
@@ -211,11 +270,11 @@ impl Fields for Describe {
         }
     }
 
-    fn list<T: Copy + Default, const N: usize>(
+    fn list<T: Copy + Default, R, const N: usize>(
         &mut self,
         name: &'static str,
         _list: &mut List<T, N>,
-        mut item: impl FnMut(&mut Self, &mut T),
+        mut item: impl FnMut(&mut Self, &mut T) -> R,
     ) {
         let at = self.words.len();
         self.push(name, Word::list_length(N));
@@ -242,7 +301,9 @@ pub const SWALLOWED_TICKS_MAX: u8 = 8;
 
 /// Finds fields too coarse for the rules: each tick they move a little, and settling rounds it away.
 ///
-/// For tests: show it one entity's value each tick, after the rules and before settling.
+/// For tests: show it one entity's value each tick, after the rules and before settling. A field that
+/// the rules do not add to, but set to the same unrounded number each tick, looks the same; name those
+/// with [`ignore`](SwallowWatch::ignore). What is held at the end of its range is not reported.
 ///
 /// ```
 /// use sametick::{Fields, Networked, SwallowWatch};
@@ -260,25 +321,36 @@ pub const SWALLOWED_TICKS_MAX: u8 = 8;
 /// let mut swallowed = None;
 /// for _ in 0..10 {
 ///     walker.x += 1.5 / 400.0; // 1.5 m/s at 400 Hz: less than half of a centimetre a tick.
-///     swallowed = swallowed.or(watch.observe(&mut walker));
+///     swallowed = swallowed.or(watch.observe(&walker));
 ///     sametick::settle(&mut walker).unwrap();
 /// }
-/// assert_eq!(swallowed, Some("x"));
+/// assert_eq!(swallowed.as_deref(), Some("x"));
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct SwallowWatch {
     words: Vec<u32>,
     ticks_swallowed: Vec<u8>,
     index: usize,
-    swallowed: Option<&'static str>,
+    fields_met: usize,
+    swallowed: Option<usize>,
+    ignored: &'static [&'static str],
 }
 
 impl SwallowWatch {
+    /// Says nothing of fields that are met with these names.
+    pub fn ignore(mut self, names: &'static [&'static str]) -> Self {
+        self.ignored = names;
+        self
+    }
+
     /// The first field whose change has been swallowed for [`SWALLOWED_TICKS_MAX`] ticks running.
-    pub fn observe<T: Networked>(&mut self, value: &mut T) -> Option<&'static str> {
-        (self.index, self.swallowed) = (0, None);
-        value.clone().fields(self);
-        self.swallowed
+    pub fn observe<T: Networked>(&mut self, value: &T) -> Option<String> {
+        (self.index, self.fields_met, self.swallowed) = (0, 0, None);
+        let mut copy = value.clone();
+        copy.fields(self);
+        let mut locate = Locate::new(self.swallowed?);
+        copy.fields(&mut locate);
+        locate.name
     }
 }
 
@@ -289,7 +361,10 @@ impl Fields for SwallowWatch {
         let mut words = [0; ROW_WORDS];
         let words = &mut words[..K::WORDS];
         kind.gather(value, words);
-        let rounded = *value != kind.scatter(words);
+        let watched = !kind.is_beyond(value) && !self.ignored.contains(&name);
+        let rounded = watched && *value != kind.scatter(words);
+        let field = self.fields_met;
+        self.fields_met += 1;
         let start = self.index;
         self.index += K::WORDS;
         if self.words.len() < self.index {
@@ -302,20 +377,23 @@ impl Fields for SwallowWatch {
         *ticks = if rounded && before == words { ticks.saturating_add(1) } else { 0 };
         before.copy_from_slice(words);
         if *ticks >= SWALLOWED_TICKS_MAX {
-            self.swallowed.get_or_insert(name);
+            self.swallowed.get_or_insert(field);
         }
     }
 
     fn show<K: Kind, S: Kind<Value = K::Value>>(&mut self, _value: &mut K::Value, _kind: &S) {}
 
-    fn list<T: Copy + Default, const N: usize>(
+    fn list<T: Copy + Default, R, const N: usize>(
         &mut self,
         _name: &'static str,
         list: &mut List<T, N>,
-        mut item: impl FnMut(&mut Self, &mut T),
+        mut item: impl FnMut(&mut Self, &mut T) -> R,
     ) {
         for index in 0..N {
+            // Unused items take their places, but only used ones can be told of.
+            let met = self.fields_met;
             item(self, &mut list.get(index).copied().unwrap_or_default());
+            self.fields_met = if index < list.len() { self.fields_met } else { met };
         }
     }
 

@@ -3,7 +3,7 @@
 use allocation_counter::measure;
 use sametick::bits::{BitReader, BitWriter};
 use sametick::codec::{plain, zero_runs};
-use sametick::record::{Blend, Meaning, Word};
+use sametick::word::{Blend, Meaning, Word};
 use sametick::{EntityId, Head, Layout, Precision, Table, delta};
 
 /// More than the chunk list of all slots and a table of those that really came.

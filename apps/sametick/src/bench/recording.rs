@@ -7,8 +7,8 @@ mod quake;
 use std::fmt;
 use std::sync::Arc;
 
-/// The most entities one frame may hold: a slot is 16 bits wide.
-const SLOTS_MAX: u32 = 1 << 16;
+/// The most entities one frame may hold: as many as a world has slots.
+const SLOTS_MAX: u32 = sametick::ENTITY_SLOTS_MAX as u32;
 
 /// One recording, read whole and checked.
 #[derive(Debug)]

@@ -2,10 +2,10 @@
 
 use super::recording::{RecordedEntity, RecordedField, RecordedFieldKind, RecordedKind, Recording};
 use super::workload::{self, TICKS_PER_SECOND, Workload};
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use sametick::codec::plain::KINDS_MAX;
-use sametick::record::{Blend, Meaning, Word};
-use sametick::{ENTITY_SLOTS_MAX, EntityId, Head, Layout, Precision, Table};
+use sametick::word::{Blend, Meaning, Word};
+use sametick::{EntityId, Head, Layout, Precision, Table};
 
 /// One run at one precision. Its tables come in order; [`rewind`](Scene::rewind) starts again.
 pub(crate) struct Scene {
@@ -61,12 +61,6 @@ impl Scene {
         first_measured: usize,
     ) -> anyhow::Result<Self> {
         ensure!(kinds.len() <= KINDS_MAX, "the recording has more than {KINDS_MAX} kinds");
-        let highest = frames.iter().flatten().map(|entity| usize::from(entity.slot)).max();
-        let highest = highest.context("the recording has no entities")?;
-        ensure!(
-            highest < ENTITY_SLOTS_MAX,
-            "the recording has an entity {highest}, but there are {ENTITY_SLOTS_MAX} slots",
-        );
         let layouts: Vec<Layout> = kinds.iter().map(layout).collect();
         let mut baseline = Table::default();
         place(&kinds, &layouts, baselines, &mut baseline);

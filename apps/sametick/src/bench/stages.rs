@@ -109,3 +109,13 @@ pub(crate) fn zero_run_bytes(message: &[u8], word_bits: u32) -> Option<usize> {
     zero_runs::expand(runs.finish().ok()?, word_bits, &mut expanded).ok()?;
     (expanded.finish() == Ok(message)).then_some(bytes)
 }
+
+/// The bytes of `message` as it would be sent with zero runs allowed: shortened where that helps.
+pub(crate) fn chosen_bytes(message: &[u8]) -> Option<usize> {
+    let mut scratch = BitWriter::growing(MESSAGE_BYTES_MAX);
+    let mut bits = BitWriter::growing(MESSAGE_BYTES_MAX);
+    zero_runs::write_message(&mut bits, message, Some(&mut scratch));
+    let sent = bits.finish().ok()?;
+    let back = zero_runs::read_message(&mut BitReader::new(sent), &mut scratch).ok()?;
+    (back == message).then_some(sent.len())
+}

@@ -3,7 +3,7 @@
 //! Everything follows from the seed. Fields have the ranges of the recorded 64-player run, so that
 //! what is measured here and there can be compared.
 
-use sametick::kinds::{Angle, Quaternion, Ranged};
+use sametick::kinds::{Angle, Quaternion};
 use sametick::{EntityId, Fields, Head, Layout, Networked, Precision, Table};
 use serde::Serialize;
 use std::f32::consts::{PI, TAU};
@@ -79,13 +79,8 @@ impl Networked for Player {
 
 impl Networked for Rocket {
     fn fields<F: Fields>(&mut self, f: &mut F) {
-        for (name, value) in ["x", "y", "z"].into_iter().zip(&mut self.position) {
-            f.exact(name, value).shown(0.0..=ARENA_UNITS, 0.125);
-        }
-        let names = ["velocity_x", "velocity_y", "velocity_z"];
-        for (name, value) in names.into_iter().zip(&mut self.velocity) {
-            f.exact(name, value).shown(-1024.0..=1023.0, 1.0);
-        }
+        f.exacts("position", &mut self.position).shown_each(0.0..=ARENA_UNITS, 0.125);
+        f.exacts("velocity", &mut self.velocity).shown_each(-1024.0..=1023.0, 1.0);
         f.entity("owner", &mut self.owner);
         f.int("kind", &mut self.kind, 0..=3);
     }
@@ -107,17 +102,10 @@ impl Default for Prop {
 
 impl Networked for Prop {
     fn fields<F: Fields>(&mut self, f: &mut F) {
-        for (name, value) in ["x", "y", "z"].into_iter().zip(&mut self.position) {
-            f.exact(name, value).shown(0.0..=ARENA_UNITS, 0.125);
-        }
+        f.exacts("position", &mut self.position).shown_each(0.0..=ARENA_UNITS, 0.125);
         f.exacts("rotation", &mut self.rotation).shown_as(Quaternion::new(10));
-        let names = ["velocity_x", "velocity_y", "velocity_z"];
-        for (name, value) in names.into_iter().zip(&mut self.velocity) {
-            f.exact(name, value).shown(-1024.0..=1023.0, 1.0);
-        }
-        for (name, value) in ["spin_x", "spin_y", "spin_z"].into_iter().zip(&mut self.spin) {
-            f.exact(name, value).shown_as(Ranged::new(-16.0..=16.0, 0.0625));
-        }
+        f.exacts("velocity", &mut self.velocity).shown_each(-1024.0..=1023.0, 1.0);
+        f.exacts("spin", &mut self.spin).shown_each(-16.0..=16.0, 0.0625);
         f.int("health", &mut self.health, 0..=100);
         f.int("look", &mut self.look, 0..=7);
     }
@@ -189,21 +177,22 @@ impl Workload {
         self.move_props();
     }
 
-    /// Fills `table` with what is there now; rockets that have burst are out of sight.
+    /// Fills `table` with what is there now. A rocket that bursts is followed by another at once, in the
+    /// same slot under another name; before the first there is none.
     pub(crate) fn fill(&mut self, layouts: &[Layout], table: &mut Table) {
         table.visible.clear();
         for (slot, (player, _)) in self.players.iter_mut().enumerate() {
-            layouts[0].gather(player, table.place(head(slot, 1, PLAYER), &layouts[0]));
+            table.gather(head(slot, 1, PLAYER), &layouts[0], player);
         }
         for (index, (rocket, generation, _)) in self.rockets.iter_mut().enumerate() {
             if *generation > 0 {
                 let head = head(PLAYERS + index, *generation, ROCKET);
-                layouts[1].gather(rocket, table.place(head, &layouts[1]));
+                table.gather(head, &layouts[1], rocket);
             }
         }
         for (index, prop) in self.props.iter_mut().enumerate() {
             let head = head(PLAYERS + ROCKETS + index, 1, PROP);
-            layouts[2].gather(prop, table.place(head, &layouts[2]));
+            table.gather(head, &layouts[2], prop);
         }
     }
 

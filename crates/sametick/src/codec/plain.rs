@@ -8,10 +8,60 @@ use crate::bits::{BitReader, BitWriter};
 use crate::delta;
 use crate::entity::{EntityId, GENERATION_BITS};
 use crate::record::Layout;
-use crate::slots::{CHUNK_SLOTS, Slots, read_members, write_members};
+use crate::slots::{CHUNK_SLOTS, Slots, places, read_members, write_members};
 use crate::table::{Head, Table};
 
+/// How many kinds of entities a game can have.
+pub const KINDS_MAX: usize = 256;
+
 /// Writes what a receiver who holds `base` needs to see what is in sight in `now`.
+///
+/// Two ticks with two kinds: one entity comes, one changes, one leaves.
+///
+/// ```
+/// use sametick::bits::{BitReader, BitWriter};
+/// use sametick::codec::plain;
+/// use sametick::{EntityId, Fields, Head, Layout, Networked, Precision, Table};
+///
+/// #[derive(Clone, Debug, Default, PartialEq)]
+/// struct Runner { health: u8 }
+/// #[derive(Clone, Debug, Default, PartialEq)]
+/// struct Rocket { armed: bool }
+///
+/// impl Networked for Runner {
+///     fn fields<F: Fields>(&mut self, f: &mut F) { f.int("health", &mut self.health, 0..=100); }
+/// }
+/// impl Networked for Rocket {
+///     fn fields<F: Fields>(&mut self, f: &mut F) { f.bool("armed", &mut self.armed); }
+/// }
+///
+/// let layouts = [Layout::of::<Runner>(Precision::State), Layout::of::<Rocket>(Precision::State)];
+/// let runner = Head { id: EntityId::new(0, 1).unwrap(), kind: 0 };
+/// let rocket = Head { id: EntityId::new(1, 1).unwrap(), kind: 1 };
+/// let send = |base: &Table, now: &Table| {
+///     let mut bits = BitWriter::fixed(1200);
+///     plain::write(&mut bits, &layouts, base, now);
+///     let mut reader = BitReader::new(bits.finish().unwrap());
+///     let mut received = Table::default();
+///     plain::read(&mut reader, &layouts, base, &mut received);
+///     reader.finish().unwrap();
+///     received
+/// };
+///
+/// // The first tick is written against nothing; what arrived is the base of the next.
+/// let mut now = Table::default();
+/// now.gather(runner, &layouts[0], &mut Runner { health: 100 });
+/// now.gather(rocket, &layouts[1], &mut Rocket { armed: true });
+/// let base = send(&Table::default(), &now);
+///
+/// // The second starts from a copy of it: who is not in sight any more keeps their last record.
+/// let mut now = base.clone();
+/// now.gather(runner, &layouts[0], &mut Runner { health: 80 });
+/// now.visible.remove(1);
+/// let received = send(&base, &now);
+/// assert_eq!(layouts[0].value::<Runner>(received.record(0, &layouts[0])), Runner { health: 80 });
+/// assert!(!received.visible.contains(1));
+/// ```
 pub fn write(bits: &mut BitWriter, layouts: &[Layout], base: &Table, now: &Table) {
     now.visible.write(bits, &base.visible);
     for (index, chunk) in now.visible.chunks().iter().enumerate() {
@@ -19,22 +69,12 @@ pub fn write(bits: &mut BitWriter, layouts: &[Layout], base: &Table, now: &Table
         let changed = keep(*chunk, |place| is_changed(layouts, base, now, first + place));
         write_members(bits, changed, *chunk);
         for slot in places(changed).map(|place| first + place) {
-            if let Some(head) = now.head(slot) {
-                let layout = &layouts[usize::from(head.kind)];
-                let known = base.head(slot).map(|head| (head, base.record(slot, layout)));
-                write_entity(bits, layouts, known, head, now.record(slot, layout));
-            }
+            let head = tenant(now, slot);
+            let layout = &layouts[usize::from(head.kind)];
+            let known = base.head(slot).map(|head| (head, base.record(slot, layout)));
+            write_entity(bits, layouts, known, head, now.record(slot, layout));
         }
     }
-}
-
-/// The places of the bits that are set, ascending.
-fn places(mut chunk: u32) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let place = (chunk != 0).then_some(chunk.trailing_zeros() as usize);
-        chunk &= chunk.wrapping_sub(1);
-        place
-    })
 }
 
 /// The bits of `chunk` for whose places `wanted` holds.
@@ -43,10 +83,13 @@ fn keep(chunk: u32, wanted: impl Fn(usize) -> bool) -> u32 {
 }
 
 fn is_changed(layouts: &[Layout], base: &Table, now: &Table, slot: usize) -> bool {
-    let head = now.head(slot);
-    let Some(kind) = head.map(|head| head.kind) else { return false };
-    let layout = &layouts[usize::from(kind)];
-    head != base.head(slot) || now.record(slot, layout) != base.record(slot, layout)
+    let head = tenant(now, slot);
+    let layout = &layouts[usize::from(head.kind)];
+    Some(head) != base.head(slot) || now.record(slot, layout) != base.record(slot, layout)
+}
+
+fn tenant(table: &Table, slot: usize) -> Head {
+    table.head(slot).unwrap_or_else(|| panic!("slot {slot} is in sight, but nobody stands there"))
 }
 
 /// Writes one entity that changed: against its own record in the base or, if that slot held another
@@ -99,19 +142,18 @@ fn read_entity(
     now: &mut Table,
     slot: usize,
 ) {
-    let known = if bits.read_bool() { None } else { base.head(slot) };
-    let head = known.or_else(|| read_head(bits, layouts, slot));
+    let is_stranger = bits.read_bool();
+    let head = if is_stranger { read_head(bits, layouts, slot) } else { base.head(slot) };
     let Some(head) = head else { return bits.fail() };
-    // The name and kind of a stranger must differ from those the base has.
-    if known.is_none() && base.head(slot) == Some(head) {
+    // The name or the kind of a stranger must differ from those the base has.
+    if is_stranger && base.head(slot) == Some(head) {
         return bits.fail();
     }
     let layout = &layouts[usize::from(head.kind)];
-    now.place(head, layout);
-    let words = now.record_mut(slot, layout);
-    let against = if known.is_some() { base.record(slot, layout) } else { layout.initial() };
+    let words = now.place(head, layout);
+    let against = if is_stranger { layout.initial() } else { base.record(slot, layout) };
     delta::read(bits, layout, against, words);
-    if known.is_some() && words == against {
+    if !is_stranger && words == against {
         bits.fail();
     }
 }
@@ -129,6 +171,3 @@ fn kind_bits(layouts: &[Layout]) -> u32 {
     assert!(layouts.len() <= KINDS_MAX, "a game has at most {KINDS_MAX} kinds of entities");
     layouts.len().next_power_of_two().trailing_zeros()
 }
-
-/// How many kinds of entities a game can have.
-pub const KINDS_MAX: usize = 256;

@@ -49,6 +49,7 @@ fn write_run(compressed: &mut BitWriter, run: u64, word_bits: u32) {
 /// byte of them: the message is what whole bytes there are.
 pub fn expand(compressed: &[u8], word_bits: u32, message: &mut BitWriter) -> Result<(), Malformed> {
     assert!(WORD_BITS.contains(&word_bits), "zero runs have words of 2 to 8 bits");
+    assert!(message.bits_written() == 0, "zero runs expand into an empty message");
     let mut reader = BitReader::new(compressed);
     let mut whole = Whole { message, pending: 0, pending_bits: 0 };
     while reader.bits_left() >= word_bits as usize {
@@ -66,6 +67,54 @@ pub fn expand(compressed: &[u8], word_bits: u32, message: &mut BitWriter) -> Res
     let mut again = BitWriter::fixed(compressed.len());
     compress(message.finish().map_err(|_| Malformed)?, word_bits, &mut again);
     if again.finish() == Ok(compressed) { Ok(()) } else { Err(Malformed) }
+}
+
+/// Writes a whole message behind the bit that says whether its zero runs are shortened: they are, with
+/// the paper's word length, if there is a `scratch` to try it in and that made the message shorter.
+///
+/// ```
+/// use sametick::bits::{BitReader, BitWriter};
+/// use sametick::codec::zero_runs;
+///
+/// let mut scratch = BitWriter::growing(1200);
+/// let mut bits = BitWriter::fixed(1200);
+/// zero_runs::write_message(&mut bits, &[0; 100], Some(&mut scratch));
+/// let sent = bits.finish()?;
+/// assert_eq!(sent.len(), 26);
+/// assert_eq!(zero_runs::read_message(&mut BitReader::new(sent), &mut scratch)?, [0; 100]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn write_message(bits: &mut BitWriter, message: &[u8], scratch: Option<&mut BitWriter>) {
+    let shorter = scratch.and_then(|scratch| {
+        scratch.clear();
+        compress(message, PAPER_WORD_BITS, scratch);
+        scratch.finish().ok().filter(|shorter| shorter.len() < message.len())
+    });
+    bits.write_bool(shorter.is_some());
+    bits.align();
+    bits.write_bytes(shorter.unwrap_or(message));
+}
+
+/// Reads the rest of the bits as a message that [`write_message`] wrote, at most as long as the limit
+/// of `scratch`, which may be lent back with it.
+pub fn read_message<'a>(
+    bits: &mut BitReader<'a>,
+    scratch: &'a mut BitWriter,
+) -> Result<&'a [u8], Malformed> {
+    let is_shortened = bits.read_bool();
+    bits.align();
+    let sent = bits.rest();
+    if bits.failed() {
+        return Err(Malformed);
+    }
+    if !is_shortened {
+        return Ok(sent);
+    }
+    scratch.clear();
+    expand(sent, PAPER_WORD_BITS, scratch)?;
+    let message = scratch.finish().map_err(|_| Malformed)?;
+    // What did not become shorter is not sent so.
+    if sent.len() < message.len() { Ok(message) } else { Err(Malformed) }
 }
 
 /// Passes on whole bytes and holds back what is left of the last.

@@ -2,7 +2,7 @@
 
 use super::Kind;
 use super::floats::{fault, round, round_to_bits};
-use crate::record::{Blend, Meaning, Word};
+use crate::word::{Blend, Meaning, Word};
 
 /// A direction, each axis of 2 to 16 bits on its own (the paper's way). What comes back is only
 /// nearly of length one.
@@ -92,7 +92,7 @@ fn fold(u: f64, v: f64) -> (f64, f64) {
 
 /// A rotation as a unit quaternion (x, y, z, w): which component is largest, and the other three
 /// of 3 to 15 bits each. A quaternion and its negative are the same rotation.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quaternion {
     steps: u32,
 }
@@ -103,6 +103,13 @@ impl Quaternion {
     pub fn new(bits: u32) -> Self {
         assert!((3..=15).contains(&bits), "a quaternion has 3 to 15 bits a component");
         Self { steps: steps_to_one(bits) }
+    }
+
+    /// Whether gathering could have given these words: the fourth component is plainly the largest.
+    pub(crate) fn is_written(self, words: &[u32]) -> bool {
+        let mut back = [0; Self::WORDS];
+        self.gather(&self.scatter(words), &mut back);
+        back == words
     }
 
     /// Twice the square of a component's largest step count: what all four squares sum up to.
@@ -166,7 +173,7 @@ impl Kind for Quaternion {
         value
     }
     fn describe(&self) -> Vec<Word> {
-        let largest = Word::new("largest", 3, Meaning::Integer { low: 0 }, Blend::Arc);
+        let largest = Word::new("largest", 3, Meaning::Rotation(*self), Blend::Arc);
         let part = |name| unit_word(name, self.steps, std::f64::consts::SQRT_2, Blend::Arc);
         vec![largest, part("a"), part("b"), part("c")]
     }

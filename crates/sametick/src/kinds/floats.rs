@@ -1,7 +1,7 @@
 //! Numbers with a fraction: exact, of fewer bits, in steps, and round the circle.
 
 use super::Kind;
-use crate::record::{Blend, Meaning, Word};
+use crate::word::{Blend, Meaning, Word};
 use std::ops::RangeInclusive;
 
 /// Every bit of an `f32`, minus zero included.
@@ -72,6 +72,10 @@ impl SmallFloat {
         assert!((2..=8).contains(&exponent_bits), "a float has 2 to 8 exponent bits");
         assert!((1..=23).contains(&mantissa_bits), "a float has 1 to 23 mantissa bits");
         Self { exponent_bits, mantissa_bits }
+    }
+
+    pub(crate) fn numbers(self) -> [u32; 2] {
+        [self.exponent_bits, self.mantissa_bits]
     }
 
     /// What to add to one of our exponents to get an `f32`'s.
@@ -173,6 +177,43 @@ impl Ranged {
     }
 }
 
+/// Multiples of a step within a range, for `N` floats that belong together.
+#[derive(Clone, Copy, Debug)]
+pub struct Rangeds<const N: usize> {
+    each: Ranged,
+}
+
+impl<const N: usize> Rangeds<N> {
+    /// For each the multiples of `step` within `range`.
+    #[inline]
+    pub fn new(range: RangeInclusive<f32>, step: f32) -> Self {
+        Self { each: Ranged::new(range, step) }
+    }
+}
+
+impl<const N: usize> Kind for Rangeds<N> {
+    type Value = [f32; N];
+    const WORDS: usize = N;
+    #[inline]
+    fn gather(&self, value: &[f32; N], words: &mut [u32]) {
+        for (word, part) in words.iter_mut().zip(value) {
+            self.each.gather(part, std::slice::from_mut(word));
+        }
+    }
+    #[inline]
+    fn scatter(&self, words: &[u32]) -> [f32; N] {
+        std::array::from_fn(|part| self.each.scatter(&words[part..]))
+    }
+    fn describe(&self) -> Vec<Word> {
+        let each = |word: Word| Word { name: word.name, ..self.each.describe()[0].clone() };
+        Exacts::<N>.describe().into_iter().map(each).collect()
+    }
+    #[inline]
+    fn fault(&self, value: &[f32; N]) -> u32 {
+        Exacts::<N>.fault(value)
+    }
+}
+
 /// Beyond this an `f32` cannot tell one multiple from the next.
 const INDEX_MAX: f64 = (1 << 23) as f64;
 
@@ -190,6 +231,10 @@ impl Kind for Ranged {
     fn scatter(&self, words: &[u32]) -> f32 {
         let index = (i64::from(self.low) + i64::from(words[0])).min(i64::from(self.high));
         (index as f64 / self.per_unit) as f32
+    }
+    fn is_beyond(&self, value: &f32) -> bool {
+        let index = f64::from(*value) * self.per_unit;
+        !(f64::from(self.low)..=f64::from(self.high)).contains(&index)
     }
     fn describe(&self) -> Vec<Word> {
         let meaning = Meaning::Ranged { low: self.low, per_unit: self.per_unit };
@@ -237,6 +282,10 @@ impl Kind for Angle {
         let unused = 32 - self.bits;
         let steps = (words[0] << unused) as i32 >> unused;
         (f64::from(steps) / self.per_radian()) as f32
+    }
+    fn is_beyond(&self, value: &f32) -> bool {
+        // What is more than half a turn is turned back, which loses nothing.
+        value.abs() >= std::f32::consts::PI
     }
     fn describe(&self) -> Vec<Word> {
         let meaning = Meaning::Angle { bits: self.bits };

@@ -5,7 +5,7 @@
 
 use crate::entity::EntityId;
 use crate::list::Text;
-use crate::record::{Blend, Meaning, Word};
+use crate::word::{Blend, Meaning, Word};
 use std::fmt::Debug;
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
@@ -14,7 +14,7 @@ mod directions;
 mod floats;
 
 pub use directions::{Direction, Octahedral, Quaternion};
-pub use floats::{Angle, Exact, Exacts, Ranged, SmallFloat};
+pub use floats::{Angle, Exact, Exacts, Ranged, Rangeds, SmallFloat};
 
 /// One kind of field. Games use the methods of [`Fields`](crate::Fields), which make these.
 pub trait Kind {
@@ -28,6 +28,10 @@ pub trait Kind {
     fn scatter(&self, words: &[u32]) -> Self::Value;
     /// Names, widths and meanings of the words; a single word's name stays empty.
     fn describe(&self) -> Vec<Word>;
+    /// Whether the value is past the ends of what the kind holds, where settling takes it back.
+    fn is_beyond(&self, _value: &Self::Value) -> bool {
+        false
+    }
     /// The top bit is set when the value holds a number that is not finite.
     #[inline]
     fn fault(&self, _value: &Self::Value) -> u32 {
@@ -37,6 +41,8 @@ pub trait Kind {
 
 /// An integer type that a field can hold.
 pub trait Integer: Copy + PartialEq {
+    /// How many bits it has.
+    const BITS: u32;
     /// As a wider integer.
     fn widen(self) -> i64;
     /// From a wider integer that is in range; others are cut.
@@ -46,9 +52,10 @@ pub trait Integer: Copy + PartialEq {
 macro_rules! integers {
     ($($integer:ty)*) => {$(
         impl Integer for $integer {
+            const BITS: u32 = <$integer>::BITS;
             #[inline]
             fn widen(self) -> i64 {
-                i64::from(self)
+                i64::try_from(self).unwrap_or(i64::MAX)
             }
             #[inline]
             fn narrow(wide: i64) -> Self {
@@ -57,7 +64,7 @@ macro_rules! integers {
         }
     )*};
 }
-integers!(u8 u16 u32 i8 i16 i32);
+integers!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize);
 
 /// The low `bits` of an integer: flags, counters that wrap.
 #[derive(Clone, Copy, Debug)]
@@ -66,11 +73,12 @@ pub struct Bits<I> {
     integer: PhantomData<I>,
 }
 
-impl<I> Bits<I> {
-    /// The low `bits`, 1 to 32.
+impl<I: Integer> Bits<I> {
+    /// The low `bits`, 1 to 32 and no more than the integer has.
     #[inline]
     pub fn new(bits: u32) -> Self {
         assert!((1..=32).contains(&bits), "a bits field is 1 to 32 bits wide");
+        assert!(bits <= I::BITS, "a bits field is wider than its integer");
         Self { mask: u32::MAX >> (32 - bits), integer: PhantomData }
     }
 }
@@ -105,6 +113,7 @@ impl<I: Integer> Int<I> {
     pub fn new(range: RangeInclusive<I>) -> Self {
         let (low, high) = (range.start().widen(), range.end().widen());
         assert!(low <= high, "an integer field's range is empty");
+        assert!(high - low <= i64::from(u32::MAX), "an integer field's range is too wide");
         Self { low, high, integer: PhantomData }
     }
 }
@@ -120,9 +129,12 @@ impl<I: Integer> Kind for Int<I> {
     fn scatter(&self, words: &[u32]) -> I {
         I::narrow((self.low + i64::from(words[0])).min(self.high))
     }
+    fn is_beyond(&self, value: &I) -> bool {
+        !(self.low..=self.high).contains(&value.widen())
+    }
     fn describe(&self) -> Vec<Word> {
         let meaning = Meaning::Integer { low: self.low };
-        vec![Word::new("", (self.high - self.low) as u32, meaning, Blend::Slide)]
+        vec![Word::new("", (self.high - self.low) as u32, meaning, Blend::Snap)]
     }
 }
 

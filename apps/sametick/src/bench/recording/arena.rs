@@ -311,7 +311,7 @@ mod tests {
         );
         check_error(
             &changed(8, &[255; 8]),
-            "at byte 8: players and props should be 1 to 65536, but are 8589934590; \
+            "at byte 8: players and props should be 1 to 4096, but are 8589934590; \
              the file is damaged",
         );
         check_error(
