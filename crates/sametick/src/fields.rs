@@ -61,15 +61,17 @@ pub trait Fields: Sized {
     /// impl Networked for Pack {
     ///     fn fields<F: Fields>(&mut self, f: &mut F) {
     ///         // Its words are named `rounds.length`, `rounds.0.left`, `rounds.1.left` and so on.
-    ///         f.list("rounds", &mut self.rounds, |f, left| f.int("left", left, 0..=30));
+    ///         f.list("rounds", &mut self.rounds, |f, left| {
+    ///             f.int("left", left, 0..=30);
+    ///         });
     ///     }
     /// }
     /// ```
-    fn list<T: Copy + Default, R, const N: usize>(
+    fn list<T: Copy + Default, const N: usize>(
         &mut self,
         name: &'static str,
         list: &mut List<T, N>,
-        item: impl FnMut(&mut Self, &mut T) -> R,
+        item: impl FnMut(&mut Self, &mut T),
     );
 
     /// Walks fields whose names begin with `name`.

@@ -42,11 +42,11 @@ impl<const SHOWN: bool> Fields for Gather<'_, SHOWN> {
     }
 
     #[inline(always)]
-    fn list<T: Copy + Default, R, const N: usize>(
+    fn list<T: Copy + Default, const N: usize>(
         &mut self,
         name: &'static str,
         list: &mut List<T, N>,
-        mut item: impl FnMut(&mut Self, &mut T) -> R,
+        mut item: impl FnMut(&mut Self, &mut T),
     ) {
         #[cfg(debug_assertions)]
         self.layout.expect(self.length, name, &[]);
@@ -99,11 +99,11 @@ impl<const SHOWN: bool> Fields for Scatter<'_, SHOWN> {
     }
 
     #[inline(always)]
-    fn list<T: Copy + Default, R, const N: usize>(
+    fn list<T: Copy + Default, const N: usize>(
         &mut self,
         name: &'static str,
         list: &mut List<T, N>,
-        mut item: impl FnMut(&mut Self, &mut T) -> R,
+        mut item: impl FnMut(&mut Self, &mut T),
     ) {
         #[cfg(debug_assertions)]
         self.layout.expect(self.length, name, &[]);
@@ -153,11 +153,11 @@ impl Fields for Settle {
     fn show<K: Kind, S: Kind<Value = K::Value>>(&mut self, _value: &mut K::Value, _kind: &S) {}
 
     #[inline(always)]
-    fn list<T: Copy + Default, R, const N: usize>(
+    fn list<T: Copy + Default, const N: usize>(
         &mut self,
         _name: &'static str,
         list: &mut List<T, N>,
-        mut item: impl FnMut(&mut Self, &mut T) -> R,
+        mut item: impl FnMut(&mut Self, &mut T),
     ) {
         for value in list.iter_mut() {
             item(self, value);
@@ -201,11 +201,11 @@ impl Fields for Locate {
 
     fn show<K: Kind, S: Kind<Value = K::Value>>(&mut self, _value: &mut K::Value, _kind: &S) {}
 
-    fn list<T: Copy + Default, R, const N: usize>(
+    fn list<T: Copy + Default, const N: usize>(
         &mut self,
         name: &'static str,
         list: &mut List<T, N>,
-        mut item: impl FnMut(&mut Self, &mut T) -> R,
+        mut item: impl FnMut(&mut Self, &mut T),
     ) {
         for (index, value) in list.iter_mut().enumerate() {
             self.path.push(format!("{name}.{index}"));
@@ -270,11 +270,11 @@ impl Fields for Describe {
         }
     }
 
-    fn list<T: Copy + Default, R, const N: usize>(
+    fn list<T: Copy + Default, const N: usize>(
         &mut self,
         name: &'static str,
         _list: &mut List<T, N>,
-        mut item: impl FnMut(&mut Self, &mut T) -> R,
+        mut item: impl FnMut(&mut Self, &mut T),
     ) {
         let at = self.words.len();
         self.push(name, Word::list_length(N));
@@ -383,11 +383,11 @@ impl Fields for SwallowWatch {
 
     fn show<K: Kind, S: Kind<Value = K::Value>>(&mut self, _value: &mut K::Value, _kind: &S) {}
 
-    fn list<T: Copy + Default, R, const N: usize>(
+    fn list<T: Copy + Default, const N: usize>(
         &mut self,
         _name: &'static str,
         list: &mut List<T, N>,
-        mut item: impl FnMut(&mut Self, &mut T) -> R,
+        mut item: impl FnMut(&mut Self, &mut T),
     ) {
         for index in 0..N {
             // Unused items take their places, but only used ones can be told of.

@@ -24,7 +24,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SNAPSHOTS", value_parser = clap::value_parser!(u32).range(1..=64))]
     age: Option<u32>,
     /// How long the built-in work runs
-    #[arg(long, default_value_t = SECONDS, conflicts_with = "data", value_parser = clap::value_parser!(u32).range(1..=3600))]
+    #[arg(long, default_value_t = SECONDS, conflicts_with = "data")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: u32,
     /// What the built-in work follows from
     #[arg(long, default_value_t = SEED, conflicts_with = "data")]

@@ -80,7 +80,7 @@ pub fn expand(compressed: &[u8], word_bits: u32, message: &mut BitWriter) -> Res
 /// let mut bits = BitWriter::fixed(1200);
 /// zero_runs::write_message(&mut bits, &[0; 100], Some(&mut scratch));
 /// let sent = bits.finish()?;
-/// assert_eq!(sent.len(), 26);
+/// assert_eq!(sent.len(), 27);
 /// assert_eq!(zero_runs::read_message(&mut BitReader::new(sent), &mut scratch)?, [0; 100]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
