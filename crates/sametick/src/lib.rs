@@ -7,6 +7,7 @@ mod entity;
 mod fields;
 pub mod kinds;
 mod list;
+pub mod network;
 mod peer;
 pub mod record;
 mod slots;
