@@ -27,6 +27,7 @@ mod flights;
 mod line;
 mod pipe;
 mod profiles;
+pub mod stream;
 
 use std::collections::BTreeMap;
 
