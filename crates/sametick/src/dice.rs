@@ -23,7 +23,7 @@ const UNIT_STEPS: u64 = 1 << 53;
 impl Dice {
     /// The dice for one purpose under a seed.
     pub fn new(seed: u64, purpose: u64) -> Self {
-        // The purpose goes through the mixer before it meets the seed: neighbours then share nothing.
+        // The purpose is mixed before it meets the seed: neighbours then share nothing.
         let (mut seed, mut purpose) = (seed, purpose);
         let mut mixed = splitmix(&mut seed) ^ splitmix(&mut purpose).rotate_left(32);
         Self { state: std::array::from_fn(|_| splitmix(&mut mixed)) }

@@ -42,7 +42,7 @@ pub(super) struct Sender {
     /// How many bytes the other end takes.
     peer_window_bytes: u64,
     duplicates: u32,
-    /// While a loss is being repaired, and after a time-out: what had been sent when it was noticed.
+    /// While a loss is repaired, and after a time-out: what had been sent when it was noticed.
     recover: u64,
     is_recovering: bool,
     must_resend_first: bool,
@@ -154,14 +154,18 @@ impl Sender {
         if self.is_broken() {
             return None;
         }
-        let piece = if std::mem::take(&mut self.must_resend_first) {
-            Some(self.first_again())
-        } else if std::mem::take(&mut self.must_probe) {
+        let is_probe = std::mem::take(&mut self.must_probe);
+        let piece = if is_probe {
+            // A byte that the other end has no room for. It counts as sent only in so far as its
+            // acknowledgement is believed, should there be room after all.
+            self.highest = self.highest.max(self.acknowledged + 1);
             Some(Piece { sequence: self.acknowledged, bytes: 1, is_last: false })
+        } else if std::mem::take(&mut self.must_resend_first) {
+            Some(self.first_again())
         } else {
             self.next_new()
         };
-        if let Some(piece) = &piece {
+        if let Some(piece) = piece.as_ref().filter(|_| !is_probe) {
             self.note_sent(now, piece);
         }
         let is_waiting = self.next > self.acknowledged || self.next < self.written;
@@ -221,7 +225,7 @@ impl Sender {
             self.timed = Some((end, now));
         }
         self.highest = self.highest.max(end);
-        if piece.sequence == self.next && self.peer_window_bytes > 0 {
+        if piece.sequence == self.next {
             self.next = end;
         }
     }
