@@ -113,6 +113,11 @@ impl Network {
         host
     }
 
+    /// All hosts, in the order in which they were added.
+    pub fn hosts(&self) -> impl Iterator<Item = Host> + use<> {
+        (0..self.hosts.len() as u32).map(Host)
+    }
+
     /// Where the host is reached now.
     pub fn address(&self, host: Host) -> Peer {
         self.hosts[host.0 as usize].address
