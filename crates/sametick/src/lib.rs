@@ -67,6 +67,7 @@
 //! | [`delta`] | a record against a base record |
 //! | [`Table`], [`codec`] | many entities at one moment, and their way across |
 //! | [`bits`] | integers packed into bytes |
+//! | `secure` | handshake and sealed packets; needs the feature `secure` |
 
 pub mod bits;
 pub mod codec;
@@ -75,15 +76,21 @@ mod entity;
 mod fields;
 pub mod kinds;
 mod list;
+mod peer;
 pub mod record;
+#[cfg(feature = "secure")]
+pub mod secure;
 mod slots;
 mod table;
+mod time;
 mod walks;
 
 pub use entity::{ENTITY_SLOTS_MAX, EntityId, GENERATIONS_MAX};
 pub use fields::{Field, Fields, Networked};
 pub use list::{List, Text};
+pub use peer::Peer;
 pub use record::{Layout, Precision, settle};
 pub use slots::{CHUNK_SLOTS, Slots};
 pub use table::{Head, Table};
+pub use time::{Span, Time};
 pub use walks::{SWALLOWED_TICKS_MAX, SwallowWatch};
