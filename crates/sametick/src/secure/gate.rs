@@ -87,8 +87,8 @@ impl GateConfig {
 ///
 /// ```
 /// use sametick::secure::{
-///     Applicant, ClientToken, Gate, GateConfig, Knock, Outcome, Past, Place, SystemRandom, TokenKey,
-///     Verdict,
+///     Applicant, ClientToken, Gate, GateConfig, Knock, Outcome, Past, Place, SystemRandom,
+///     TokenKey, Verdict,
 /// };
 /// use sametick::{Peer, Time};
 ///

@@ -6,6 +6,8 @@
 //! from each other, each starting full. A flood from everywhere therefore shuts nobody out, and a
 //! flood from one place is held to that place's quota. Nobody outside can aim at a bucket.
 
+use std::fmt;
+
 use super::random::{Random, draw};
 use super::secret::Secret;
 use crate::peer::Peer;
@@ -24,7 +26,7 @@ pub struct Quota {
 }
 
 /// Token buckets for every prefix there is, in a table that forgets.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Limiter {
     secret: Secret,
     quota: Quota,
@@ -74,7 +76,14 @@ impl Limiter {
     }
 }
 
-/// The part of an address that its owner cannot choose freely, after a byte that tells the family.
+impl fmt::Debug for Limiter {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Limiter({:?})", self.quota)
+    }
+}
+
+/// The part of an address that its owner cannot choose freely, the rest zero. A mapped IPv4 address keeps
+/// its marks, so that the families do not meet.
 fn prefix_of(peer: Peer) -> [u8; 16] {
     const IPV4_MAPPED: [u8; 12] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
     let address = peer.address();

@@ -9,11 +9,11 @@
 //!
 //! | promise | by |
 //! |---|---|
-//! | strangers take no memory, no curve arithmetic, and get no more bytes than they sent | [`Gate`] |
+//! | strangers take no memory and no curve arithmetic, and get no more than they sent | [`Gate`] |
 //! | a token lets one session in, from the address that proved it | [`TokenLog`], [`Cookies`] |
 //! | no (key, number) pair seals twice, across restarts, tokens and reconnects | [`Sealer`] |
 //! | a packet is taken once, unchanged, and moves nothing if it is forged | [`Opener`] |
-//! | recorded traffic stays secret if keys of backend or server leak later | Noise, by both ends' ephemeral keys |
+//! | recorded traffic stays secret if a key of backend or server leaks | Noise's ephemeral keys |
 //!
 //! The bytes are documented with their code: [`hello`] (the handshake), [`packet`] (established
 //! connections), [`token`] and [`client_token`].

@@ -11,6 +11,8 @@
 //! either keeps the log ([`TokenLog::save`] when it stops, [`TokenLog::load`] when it starts), or
 //! refuses every token that was issued before its own start; see [`super::Past`].
 
+use std::fmt;
+
 use super::random::Random;
 use super::secret::Secret;
 use super::token::TOKEN_LIFETIME_SECONDS_MAX;
@@ -41,7 +43,7 @@ const WINDOW: Span = Span::seconds(LOG_WINDOW_SECONDS);
 /// log.insert(b"a token's nonce and tag");
 /// assert!(log.contains(b"a token's nonce and tag"));
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct TokenLog {
     /// Nobody outside can make tokens that fill the same bits.
     secret: Secret,
@@ -144,6 +146,12 @@ impl TokenLog {
             younger_tokens: u32::from_le_bytes(*tokens),
             rotated_at: Time::from_micros(now.as_micros() - age_micros),
         })
+    }
+}
+
+impl fmt::Debug for TokenLog {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "TokenLog({} of {LOG_TOKENS_MAX} tokens)", self.younger_tokens)
     }
 }
 
