@@ -82,8 +82,8 @@ impl fmt::Debug for Limiter {
     }
 }
 
-/// The part of an address that its owner cannot choose freely, the rest zero. A mapped IPv4 address keeps
-/// its marks, so that the families do not meet.
+/// The part of an address that its owner cannot choose freely, the rest zero. A mapped IPv4 address
+/// keeps its marks, so that the two families do not meet.
 fn prefix_of(peer: Peer) -> [u8; 16] {
     const IPV4_MAPPED: [u8; 12] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
     let address = peer.address();
