@@ -67,6 +67,8 @@
 //! | [`delta`] | a record against a base record |
 //! | [`Table`], [`codec`] | many entities at one moment, and their way across |
 //! | [`bits`] | integers packed into bytes |
+//! | [`network`] | bad networks, simulated |
+//! | `secure` | handshake and sealed packets; needs the feature `secure` |
 
 pub mod bits;
 pub mod codec;
@@ -79,6 +81,8 @@ mod list;
 pub mod network;
 mod peer;
 pub mod record;
+#[cfg(feature = "secure")]
+pub mod secure;
 mod slots;
 mod table;
 mod time;

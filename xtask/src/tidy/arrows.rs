@@ -10,8 +10,16 @@ use super::Sources;
 use super::finding::Finding;
 
 /// All that the library may depend on outside its tests, each with its reason.
-const LIBRARY_DEPENDENCIES: &[(&str, &str)] =
-    &[("libm", "a sine that is the same, bit for bit, natively and in the browser")];
+const LIBRARY_DEPENDENCIES: &[(&str, &str)] = &[
+    ("libm", "a sine that is the same, bit for bit, natively and in the browser"),
+    ("blake3", "feature secure: keyed hashes of cookies, reset tokens and the token log"),
+    ("chacha20poly1305", "feature secure: tokens, whose long nonces many backends draw at random"),
+    ("curve25519-dalek", "feature secure: key agreement with keys from the caller's randomness"),
+    ("ring", "feature secure: sealed packets, at a tenth of the cost of portable code"),
+    ("snow", "feature secure: the Noise handshake"),
+    ("subtle", "feature secure: comparing secrets in constant time"),
+    ("zeroize", "feature secure: keys do not stay in memory"),
+];
 
 /// The arrows that lead elsewhere than the design allows.
 pub(crate) fn check(metadata: &Value, sources: &Sources) -> Result<Vec<Finding>> {

@@ -1,0 +1,50 @@
+//! Where unpredictable bytes come from. Draws none by itself: every caller hands its source in.
+
+use ring::rand::{SecureRandom, SystemRandom as RingRandom};
+
+/// A source of bytes that nobody can foresee.
+///
+/// The library brings one implementation, [`SystemRandom`]. A simulation passes a seeded one of its
+/// own; none is built into the library, so that no release can pick a predictable one by mistake.
+pub trait Random {
+    /// Fills all of `bytes`.
+    fn fill(&mut self, bytes: &mut [u8]);
+}
+
+/// The operating system's source, the one to use outside of tests.
+///
+/// ```
+/// use sametick::secure::{Random, SystemRandom};
+/// let mut bytes = [0; 32];
+/// SystemRandom::new().fill(&mut bytes);
+/// assert_ne!(bytes, [0; 32]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct SystemRandom(RingRandom);
+
+impl SystemRandom {
+    /// A handle; the source itself belongs to the system.
+    pub fn new() -> Self {
+        Self(RingRandom::new())
+    }
+}
+
+impl Default for SystemRandom {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Random for SystemRandom {
+    /// Panics if the system refuses: a key of zeros would be worse than none.
+    fn fill(&mut self, bytes: &mut [u8]) {
+        self.0.fill(bytes).expect("the system gives random bytes");
+    }
+}
+
+/// An array of random bytes.
+pub(super) fn draw<const N: usize>(random: &mut dyn Random) -> [u8; N] {
+    let mut bytes = [0; N];
+    random.fill(&mut bytes);
+    bytes
+}
