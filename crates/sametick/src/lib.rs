@@ -67,10 +67,12 @@
 //! | [`delta`] | a record against a base record |
 //! | [`Table`], [`codec`] | many entities at one moment, and their way across |
 //! | [`bits`] | integers packed into bytes |
+//! | [`channel`] | one connection's messages, over packets that may be lost |
 //! | [`network`] | bad networks, simulated |
 //! | `secure` | handshake and sealed packets; needs the feature `secure` |
 
 pub mod bits;
+pub mod channel;
 pub mod codec;
 pub mod delta;
 mod dice;

@@ -97,8 +97,8 @@ pub fn write_message(bits: &mut BitWriter, message: &[u8], scratch: Option<&mut 
 
 /// Reads the rest of the bits as a message that [`write_message`] wrote, at most as long as the limit
 /// of `scratch`, which may be lent back with it.
-pub fn read_message<'a>(
-    bits: &mut BitReader<'a>,
+pub fn read_message<'a, 'b: 'a>(
+    bits: &mut BitReader<'b>,
     scratch: &'a mut BitWriter,
 ) -> Result<&'a [u8], Malformed> {
     let is_shortened = bits.read_bool();

@@ -1,0 +1,282 @@
+//! Which packets arrived: what we owe the other end, and what it told us of ours.
+
+use crate::time::{Span, Time};
+use std::collections::VecDeque;
+
+/// What one packet says of those that came the other way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Acknowledgement {
+    /// The newest that arrived.
+    pub(super) newest: u64,
+    /// A bit for each of the 32 before it, the newest of them lowest.
+    pub(super) before: u32,
+    /// How long ago the newest arrived.
+    pub(super) delay: Span,
+}
+
+impl Acknowledgement {
+    pub(super) fn covers(self, number: u64) -> bool {
+        match self.newest.checked_sub(number) {
+            Some(0) => true,
+            Some(back @ 1..=32) => self.before & 1 << (back - 1) != 0,
+            _ => false,
+        }
+    }
+}
+
+/// How far back from the newest packet an acknowledgement may be: further back it is a lie.
+pub(super) const NUMBERS_BACK_MAX: u64 = 1 << 15;
+
+/// Packets that came in, as far as they are to be acknowledged.
+#[derive(Debug, Default)]
+pub(super) struct Received {
+    newest: Option<(u64, Time)>,
+    before: u32,
+    unacknowledged: u32,
+    /// When the first of those came that still wait for an acknowledgement.
+    waiting_since: Option<Time>,
+}
+
+impl Received {
+    pub(super) fn add(&mut self, now: Time, number: u64, asks: bool) {
+        match self.newest {
+            None => self.newest = Some((number, now)),
+            Some((newest, _)) if number > newest => {
+                let ahead = number - newest;
+                let pushed = if ahead < 32 { self.before << ahead } else { 0 };
+                self.before = if ahead <= 32 { pushed | 1 << (ahead - 1) } else { 0 };
+                self.newest = Some((number, now));
+            }
+            Some((newest, _)) => {
+                let back = newest - number;
+                if (1..=32).contains(&back) {
+                    self.before |= 1 << (back - 1);
+                }
+            }
+        }
+        if asks {
+            self.unacknowledged += 1;
+            self.waiting_since.get_or_insert(now);
+        }
+    }
+
+    /// What to tell the other end now; it is then told.
+    pub(super) fn acknowledge(&mut self, now: Time) -> Option<Acknowledgement> {
+        (self.unacknowledged, self.waiting_since) = (0, None);
+        let (newest, at) = self.newest?;
+        Some(Acknowledgement { newest, before: self.before, delay: now - at })
+    }
+
+    /// How many packets wait for an acknowledgement.
+    pub(super) fn unacknowledged(&self) -> u32 {
+        self.unacknowledged
+    }
+
+    /// Since when.
+    pub(super) fn waiting_since(&self) -> Option<Time> {
+        self.waiting_since
+    }
+}
+
+/// A packet of ours that the other end is to acknowledge.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SentPacket {
+    pub(super) number: u64,
+    pub(super) at: Time,
+    /// The unreliable message it carries, and in how many pieces that comes.
+    pub(super) token: Option<(u32, usize)>,
+    /// Whether it carries reliable fragments.
+    pub(super) reliable: bool,
+}
+
+/// The one verdict on a packet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Resolved {
+    pub(super) packet: SentPacket,
+    pub(super) delivered: bool,
+}
+
+/// How long a round trip takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RoundTrip {
+    /// Averaged over the last few; none before the first is measured.
+    pub smoothed: Option<Span>,
+    /// How much it varies: the average distance from the average.
+    pub jitter: Span,
+    /// The shortest of the last 10 to 20 s.
+    pub minimum: Span,
+    /// The last one measured.
+    pub latest: Span,
+}
+
+/// Our packets on their way.
+#[derive(Debug, Default)]
+pub(super) struct Sent {
+    /// By number, those without a verdict.
+    flying: VecDeque<SentPacket>,
+    resolved: VecDeque<Resolved>,
+    round_trip: RoundTrip,
+    /// The shortest round trip of this stretch and the one before, and when this one began.
+    shortest: [Option<Span>; 2],
+    stretch_began: Time,
+}
+
+/// How many of our packets can be on their way; one more, and the oldest is taken for lost.
+pub(super) const FLYING_MAX: usize = 512;
+
+/// After so many newer ones arrived, a packet is more likely lost than late.
+const OVERTAKEN_BY: u64 = 3;
+
+/// Before any round trip was measured, a packet is taken for lost after this.
+const EXPIRY_FIRST: Span = Span::seconds(1);
+const EXPIRY_MIN: Span = Span::millis(100);
+const STRETCH: Span = Span::seconds(10);
+
+impl Sent {
+    pub(super) fn add(&mut self, packet: SentPacket) {
+        if self.flying.len() == FLYING_MAX {
+            let oldest = self.flying.pop_front();
+            self.resolved.extend(oldest.map(|packet| Resolved { packet, delivered: false }));
+        }
+        self.flying.push_back(packet);
+    }
+
+    /// Takes in what the other end says; those far behind the newest are lost.
+    pub(super) fn acknowledge(&mut self, now: Time, told: Acknowledgement) {
+        let newest = self.flying.iter().find(|packet| packet.number == told.newest);
+        if let Some(packet) = newest {
+            // The other end may claim to have waited for longer than the packet was away.
+            self.measure(now, (now - packet.at) - told.delay);
+        }
+        let patience = self.round_trip.latest + self.round_trip.latest / 8;
+        let mut index = 0;
+        while let Some(packet) = self.flying.get(index).copied().filter(|p| p.number <= told.newest)
+        {
+            let delivered = told.covers(packet.number);
+            let back = told.newest - packet.number;
+            let lost = back > 32 || back >= OVERTAKEN_BY && now - packet.at > patience;
+            if delivered || lost {
+                self.flying.remove(index);
+                self.resolved.push_back(Resolved { packet, delivered });
+            } else {
+                index += 1;
+            }
+        }
+    }
+
+    /// Takes for lost what has been away for far longer than a round trip.
+    pub(super) fn expire(&mut self, now: Time) {
+        let expiry = self.expiry();
+        while let Some(packet) = self.flying.front().copied().filter(|p| now - p.at >= expiry) {
+            self.flying.pop_front();
+            self.resolved.push_back(Resolved { packet, delivered: false });
+        }
+    }
+
+    pub(super) fn next_expiry(&self) -> Option<Time> {
+        self.flying.front().map(|packet| packet.at + self.expiry())
+    }
+
+    pub(super) fn next_resolved(&mut self) -> Option<Resolved> {
+        self.resolved.pop_front()
+    }
+
+    pub(super) fn round_trip(&self) -> RoundTrip {
+        self.round_trip
+    }
+
+    fn expiry(&self) -> Span {
+        let Some(smoothed) = self.round_trip.smoothed else { return EXPIRY_FIRST };
+        // The other end may gather acknowledgements for a while.
+        (smoothed + self.round_trip.jitter * 4 + super::ACKNOWLEDGE_WITHIN * 2).max(EXPIRY_MIN)
+    }
+
+    fn measure(&mut self, now: Time, sample: Span) {
+        let trip = &mut self.round_trip;
+        trip.latest = sample;
+        match trip.smoothed {
+            None => (trip.smoothed, trip.jitter) = (Some(sample), sample / 2),
+            Some(smoothed) => {
+                let off = if sample > smoothed { sample - smoothed } else { smoothed - sample };
+                trip.jitter = (trip.jitter * 3 + off) / 4;
+                trip.smoothed = Some((smoothed * 7 + sample) / 8);
+            }
+        }
+        if now - self.stretch_began >= STRETCH {
+            self.shortest = [None, self.shortest[0]];
+            self.stretch_began = now;
+        }
+        self.shortest[0] = Some(self.shortest[0].map_or(sample, |shortest| shortest.min(sample)));
+        trip.minimum = self.shortest.iter().flatten().min().copied().unwrap_or(sample);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn packet(number: u64, at: Time) -> SentPacket {
+        SentPacket { number, at, token: None, reliable: false }
+    }
+
+    proptest! {
+        #[test]
+        fn acknowledgements_tell_exactly_what_came(numbers in prop::collection::vec(1u64..100, 1..60)) {
+            let mut received = Received::default();
+            for number in &numbers {
+                received.add(Time::ZERO, *number, true);
+            }
+            let told = received.acknowledge(Time::ZERO).unwrap();
+            let newest = *numbers.iter().max().unwrap();
+            prop_assert_eq!(told.newest, newest);
+            for number in newest.saturating_sub(32)..=newest + 5 {
+                prop_assert!(!told.covers(number) || numbers.contains(&number));
+            }
+            // In ascending order nothing within reach is forgotten.
+            let mut sorted = numbers.clone();
+            sorted.sort_unstable();
+            let mut ordered = Received::default();
+            sorted.iter().for_each(|number| ordered.add(Time::ZERO, *number, true));
+            let told = ordered.acknowledge(Time::ZERO).unwrap();
+            prop_assert!(sorted.iter().all(|n| newest - n > 32 || told.covers(*n)));
+        }
+    }
+
+    #[test]
+    fn each_packet_resolves_once() {
+        let mut sent = Sent::default();
+        let at = Time::from_millis(100);
+        (1..=40).for_each(|number| sent.add(packet(number, at)));
+        let told = Acknowledgement { newest: 36, before: 0, delay: Span::ZERO };
+        sent.acknowledge(at + Span::millis(20), told);
+        sent.acknowledge(at + Span::millis(20), told);
+        sent.expire(at + Span::seconds(5));
+        sent.expire(at + Span::seconds(9));
+        let mut verdicts: Vec<(u64, bool)> = Vec::new();
+        while let Some(resolved) = sent.next_resolved() {
+            verdicts.push((resolved.packet.number, resolved.delivered));
+        }
+        verdicts.sort_unstable();
+        let expected: Vec<(u64, bool)> = (1..=40).map(|number| (number, number == 36)).collect();
+        assert_eq!(verdicts, expected);
+    }
+
+    #[test]
+    fn the_round_trip_leaves_out_what_the_other_end_waited() {
+        let mut sent = Sent::default();
+        sent.add(packet(1, Time::ZERO));
+        let told = Acknowledgement { newest: 1, before: 0, delay: Span::millis(30) };
+        sent.acknowledge(Time::from_millis(80), told);
+        assert_eq!(sent.round_trip().smoothed, Some(Span::millis(50)));
+        assert_eq!(sent.round_trip().minimum, Span::millis(50));
+    }
+
+    #[test]
+    fn too_many_on_their_way_are_taken_for_lost_oldest_first() {
+        let mut sent = Sent::default();
+        (0..=FLYING_MAX as u64).for_each(|number| sent.add(packet(number, Time::ZERO)));
+        assert!(sent.next_resolved().is_some_and(|r| r.packet.number == 0 && !r.delivered));
+        assert!(sent.next_resolved().is_none());
+    }
+}

@@ -1,0 +1,468 @@
+//! One connection's messages: unreliable ones in order and at most once, reliable ones in order and
+//! exactly once, over packets that may be lost, doubled or come late. Knows no address and no key.
+//!
+//! Reliable messages ride on the packets of the unreliable ones and arrive before any unreliable
+//! message that was sent after them. Every packet acknowledges; each packet sent resolves once, to
+//! delivered or lost, and whoever sent something in it is told. Packet numbers of 64 bits come from
+//! the layer below, which also drops what came twice.
+
+mod acknowledge;
+mod packet;
+mod rate;
+mod reliable;
+mod statistics;
+mod unreliable;
+
+pub use acknowledge::RoundTrip;
+pub use packet::{BODY_BYTES_MAX, CloseReason, DATAGRAM_BYTES_MAX};
+pub use rate::{RATE_FLOOR_BYTES_PER_SECOND, RateLimits};
+pub use reliable::{Backlogged, RELIABLE_BACKLOG_BYTES_MAX, RELIABLE_BYTES_MAX};
+pub use statistics::{Drops, Statistics};
+pub use unreliable::{PAYLOAD_BYTES_MAX, UNRELIABLE_BYTES_MAX};
+
+use crate::bits::{BitReader, BitWriter};
+use crate::dice::Dice;
+use crate::time::{Span, Time};
+use acknowledge::{Acknowledgement, NUMBERS_BACK_MAX, Received, Resolved, Sent, SentPacket};
+use packet::{Body, HEAD_BYTES_MAX, Payload};
+use rate::Rate;
+use reliable::{FRAGMENT_BYTES_MAX, Incoming, Outgoing};
+use unreliable::{Inbox, Next, Outbox};
+
+/// What a channel tells the layer above.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// The next reliable message.
+    Reliable(&'a [u8]),
+    /// An unreliable message, newer than all before.
+    Unreliable(&'a [u8]),
+    /// The unreliable message sent with this token arrived at the other end.
+    Delivered(u32),
+    /// The unreliable message sent with this token is taken for lost; it may still arrive late.
+    Lost(u32),
+}
+
+/// How a channel behaves; the defaults suit a game.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// How much may be sent, everything included.
+    pub rate: RateLimits,
+    /// What the layers below add to each packet, counted into the rate: the seal, UDP and IP.
+    pub overhead_bytes: usize,
+    /// When nothing was sent for so long, an empty packet is.
+    pub keep_alive: Span,
+    /// When nothing came for so long, the other end is gone.
+    pub time_out: Span,
+    /// Whether payloads are sent with their zero runs shortened where that makes them shorter.
+    pub zero_runs: bool,
+}
+
+/// Where a connection stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Messages go both ways.
+    Open,
+    /// We said goodbye and repeat it a few times; nothing else is sent or taken.
+    Closing(CloseReason),
+    /// Over.
+    Closed(CloseReason),
+}
+
+/// How often goodbye is said, and how far apart: it is not acknowledged.
+const GOODBYES: u32 = 4;
+const GOODBYE_INTERVAL: Span = Span::millis(50);
+
+/// So many packets, or so long a time, may wait for an acknowledgement to have company.
+const UNACKNOWLEDGED_MAX: u32 = 8;
+const ACKNOWLEDGE_WITHIN: Span = Span::millis(40);
+
+/// On average one packet number in so many is never used; who acknowledges it lies.
+const NUMBERS_PER_TRAP: u64 = 1024;
+
+/// The first packet number: zero is nobody's, so that no packet can be acknowledged before any.
+const FIRST_NUMBER: u64 = 1;
+
+/// One end of one connection.
+///
+/// Two ends, joined by hand:
+///
+/// ```
+/// use sametick::bits::BitWriter;
+/// use sametick::channel::{BODY_BYTES_MAX, Channel, Event, Settings};
+/// use sametick::{Span, Time};
+///
+/// let now = Time::ZERO;
+/// let mut near = Channel::new(Settings::default(), now, 1);
+/// let mut far = Channel::new(Settings::default(), now, 2);
+/// near.send_reliable(b"the map is rooms")?;
+/// near.send_unreliable(7, b"a snapshot");
+///
+/// let mut body = BitWriter::fixed(BODY_BYTES_MAX);
+/// let number = near.transmit(now, &mut body).expect("there is something to send");
+/// let mut told = Vec::new();
+/// far.receive(now + Span::millis(20), number, body.finish()?, &mut |event| {
+///     told.push(format!("{event:?}"));
+/// });
+/// assert!(told[0].starts_with("Reliable") && told[1].starts_with("Unreliable"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Channel {
+    settings: Settings,
+    state: State,
+    next_number: u64,
+    /// The number to be left out next, and the last one that was.
+    trap_next: u64,
+    trap_set: u64,
+    dice: Dice,
+    sent: Sent,
+    received: Received,
+    outgoing: Outgoing,
+    incoming: Incoming,
+    outbox: Outbox,
+    inbox: Inbox,
+    rate: Rate,
+    statistics: Statistics,
+    heard_at: Time,
+    spoke_at: Time,
+    goodbyes_left: u32,
+    /// Reliables went out on their own while a payload was waiting: it is the payload's turn.
+    payload_is_next: bool,
+}
+
+impl Channel {
+    /// A fresh connection. The seed only decides which packet numbers are never used.
+    pub fn new(settings: Settings, now: Time, seed: u64) -> Self {
+        let mut dice = Dice::new(seed, 0);
+        Self {
+            settings,
+            state: State::Open,
+            next_number: FIRST_NUMBER,
+            trap_next: FIRST_NUMBER + dice.below(2 * NUMBERS_PER_TRAP),
+            trap_set: 0,
+            dice,
+            sent: Sent::default(),
+            received: Received::default(),
+            outgoing: Outgoing::default(),
+            incoming: Incoming::default(),
+            outbox: Outbox::default(),
+            inbox: Inbox::default(),
+            rate: Rate::new(settings.rate, now),
+            statistics: Statistics::default(),
+            heard_at: now,
+            spoke_at: now,
+            goodbyes_left: 0,
+            payload_is_next: false,
+        }
+    }
+
+    /// Where the connection stands.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// What was counted and measured so far.
+    pub fn statistics(&self) -> Statistics {
+        Statistics {
+            round_trip: self.sent.round_trip(),
+            rate_bytes_per_second: self.rate.bytes_per_second(),
+            ..self.statistics
+        }
+    }
+
+    /// How many bytes of a message may be sent now. Ask before building one.
+    pub fn budget_bytes(&mut self, now: Time) -> usize {
+        self.packet_budget_bytes(now).saturating_sub(HEAD_BYTES_MAX)
+    }
+
+    /// Bytes of reliable messages that the other end has not acknowledged.
+    pub fn backlog_bytes(&self) -> usize {
+        self.outgoing.waiting_bytes()
+    }
+
+    /// Takes a reliable message for sending, or says that too much is waiting already. On a
+    /// connection that is over nothing is sent any more.
+    pub fn send_reliable(&mut self, message: &[u8]) -> Result<(), Backlogged> {
+        self.outgoing.push(message)
+    }
+
+    /// Takes an unreliable message, of at most [`UNRELIABLE_BYTES_MAX`], for sending. `token` names
+    /// it in what is told of its fate. When too many wait already, the oldest is given up; its loss
+    /// is told by the next [`advance`](Channel::advance).
+    pub fn send_unreliable(&mut self, token: u32, message: &[u8]) {
+        self.outbox.push(token, message, self.outgoing.end());
+    }
+
+    /// Says goodbye with a reason; it is sent a few times and the connection is over.
+    pub fn close(&mut self, now: Time, reason: CloseReason) {
+        if self.state == State::Open {
+            self.state = State::Closing(reason);
+            self.goodbyes_left = GOODBYES;
+            self.spoke_at = now - GOODBYE_INTERVAL;
+        }
+    }
+
+    /// Takes the body of a packet that the layer below has authenticated and never gave before.
+    pub fn receive(
+        &mut self,
+        now: Time,
+        number: u64,
+        body: &[u8],
+        tell: &mut impl FnMut(Event<'_>),
+    ) {
+        self.statistics.packets_received += 1;
+        self.statistics.bytes_received += (body.len() + self.settings.overhead_bytes) as u64;
+        if self.state != State::Open {
+            self.statistics.drops.packets_closed += 1;
+            return;
+        }
+        // Everything is checked before anything moves: a damaged packet changes nothing.
+        let mut bits = BitReader::new(body);
+        let head = Body::read(&mut bits, self.next_number);
+        let Some(head) = head.filter(|head| reliable::check(&mut bits.clone(), head.reliables))
+        else {
+            self.statistics.drops.packets_malformed += 1;
+            return;
+        };
+        if head.acknowledged.is_some_and(|told| self.is_impossible(told)) {
+            self.statistics.drops.packets_impossible += 1;
+            return self.close(now, CloseReason::ProtocolViolation);
+        }
+        self.statistics.packets_taken += 1;
+        self.statistics.packets_expected = self.statistics.packets_expected.max(number);
+        self.heard_at = now;
+        self.received.add(now, number, head.asks_acknowledgement());
+        if let Some(told) = head.acknowledged {
+            self.sent.acknowledge(now, told);
+            self.resolve(now, tell);
+        }
+        match head.goodbye {
+            Some(reason) => self.state = State::Closed(reason),
+            None => self.take_messages(now, number, head, bits, tell),
+        }
+    }
+
+    fn take_messages(
+        &mut self,
+        now: Time,
+        number: u64,
+        head: Body,
+        mut bits: BitReader<'_>,
+        tell: &mut impl FnMut(Event<'_>),
+    ) {
+        let taken = self.incoming.read(&mut bits, head.reliables, &mut |message| {
+            tell(Event::Reliable(message));
+        });
+        let drops = &mut self.statistics.drops;
+        let end = self.incoming.end();
+        let late = self.inbox.release(end, tell);
+        let payload = self.inbox.read(&mut bits, number, head.payload, end, tell);
+        match (taken, payload) {
+            (Ok(repeated), Ok(dropped)) => {
+                drops.reliable_repeated += repeated;
+                drops.unreliable_late += late + dropped;
+            }
+            // The packet is genuine, so whoever made it does not follow the protocol.
+            _ => self.close(now, CloseReason::ProtocolViolation),
+        }
+    }
+
+    /// Finds what was lost, and whether the other end still speaks.
+    pub fn advance(&mut self, now: Time, tell: &mut impl FnMut(Event<'_>)) {
+        self.sent.expire(now);
+        self.resolve(now, tell);
+        for token in self.outbox.take_given_up() {
+            tell(Event::Lost(token));
+        }
+        match self.state {
+            State::Open if now - self.heard_at >= self.settings.time_out => {
+                self.state = State::Closed(CloseReason::TimedOut);
+            }
+            State::Closing(reason) if self.goodbyes_left == 0 => self.state = State::Closed(reason),
+            _ => {}
+        }
+    }
+
+    /// Writes the next packet's body into `body`, which starts empty, and gives its number; nothing
+    /// if there is nothing to send now. Call it until there is nothing.
+    pub fn transmit(&mut self, now: Time, body: &mut BitWriter) -> Option<u64> {
+        match self.state {
+            State::Closed(_) => None,
+            State::Closing(reason) => self.transmit_goodbye(now, reason, body),
+            State::Open => {
+                let plan = self.plan(now)?;
+                Some(self.transmit_planned(now, plan, body))
+            }
+        }
+    }
+
+    /// When to call [`advance`](Channel::advance) and [`transmit`](Channel::transmit) at the latest,
+    /// if nothing is received and nothing sent before.
+    pub fn next_wake(&self) -> Time {
+        match self.state {
+            State::Closed(_) => Time::MAX,
+            State::Closing(_) => self.spoke_at + GOODBYE_INTERVAL,
+            State::Open => {
+                let quiet = self.spoke_at + self.settings.keep_alive;
+                let silent = self.heard_at + self.settings.time_out;
+                let acknowledge =
+                    self.received.waiting_since().map(|since| since + ACKNOWLEDGE_WITHIN);
+                let payload = self.outbox.peek().map(Next::body_bytes);
+                let fragment = self.outgoing.urgent_bytes().map(|_| FRAGMENT_BYTES_MAX);
+                let bytes = payload.or(fragment).map(|bytes| bytes + self.settings.overhead_bytes);
+                let affordable = bytes.map(|bytes| self.rate.affordable_at(bytes));
+                [acknowledge, affordable, self.sent.next_expiry()]
+                    .into_iter()
+                    .flatten()
+                    .fold(quiet.min(silent), Time::min)
+            }
+        }
+    }
+
+    /// How long ago the other end was last heard.
+    pub fn silence(&self, now: Time) -> Span {
+        now - self.heard_at
+    }
+
+    fn packet_budget_bytes(&mut self, now: Time) -> usize {
+        self.rate.budget_bytes(now).saturating_sub(self.settings.overhead_bytes)
+    }
+
+    /// Decides what the next packet carries, if there is to be one.
+    fn plan(&mut self, now: Time) -> Option<Plan> {
+        let budget = self.packet_budget_bytes(now);
+        let payload = self.outbox.peek();
+        let urgent = self.outgoing.urgent_bytes();
+        if let Some(next) = payload.filter(|next| next.body_bytes() <= budget) {
+            // Reliables that do not fit beside it go first on their own, but a long backlog of them
+            // takes turns with the payloads: neither holds up the other.
+            let fits = urgent.is_none_or(|bytes| bytes <= next.room_bytes());
+            let is_next = fits || self.payload_is_next;
+            return Some(if is_next { Plan::Payload(next) } else { Plan::Reliables });
+        }
+        let affordable = budget >= HEAD_BYTES_MAX + FRAGMENT_BYTES_MAX;
+        if urgent.is_some() && payload.is_none() && affordable {
+            return Some(Plan::Reliables);
+        }
+        if now - self.spoke_at >= self.settings.keep_alive {
+            return Some(Plan::Ping);
+        }
+        let waited = self.received.waiting_since().is_some_and(|at| now - at >= ACKNOWLEDGE_WITHIN);
+        let crowded = self.received.unacknowledged() >= UNACKNOWLEDGED_MAX;
+        (waited || crowded).then_some(Plan::Acknowledge)
+    }
+
+    fn transmit_planned(&mut self, now: Time, plan: Plan, body: &mut BitWriter) -> u64 {
+        let number = self.take_number();
+        let mut head = Body::new(self.received.acknowledge(now));
+        match plan {
+            Plan::Payload(next) => {
+                head.reliables = self.outgoing.choose(number, next.room_bytes(), true);
+                let misses = self.outgoing.misses(number, next.after);
+                head.payload = next.payload(number, misses.then_some(next.after as u16));
+            }
+            Plan::Reliables => {
+                head.reliables =
+                    self.outgoing.choose(number, BODY_BYTES_MAX - HEAD_BYTES_MAX, false);
+            }
+            Plan::Ping => head.payload = Payload::Ping,
+            Plan::Acknowledge => {}
+        }
+        self.payload_is_next = matches!(plan, Plan::Reliables) && !self.outbox.is_empty();
+        head.write(body);
+        let head_bits = body.bits_written();
+        self.outgoing.write(number, body);
+        self.statistics.bytes_sent_reliable += (body.bits_written() - head_bits).div_ceil(8) as u64;
+        let token = match plan {
+            Plan::Payload(next) => {
+                self.statistics.bytes_sent_unreliable += next.length as u64;
+                self.outbox.write_next(number, self.settings.zero_runs, body)
+            }
+            _ => None,
+        };
+        let reliable = head.reliables > 0;
+        if head.asks_acknowledgement() {
+            self.sent.add(SentPacket { number, at: now, token, reliable });
+        }
+        self.spoke(now, body);
+        number
+    }
+
+    fn transmit_goodbye(
+        &mut self,
+        now: Time,
+        reason: CloseReason,
+        body: &mut BitWriter,
+    ) -> Option<u64> {
+        if self.goodbyes_left == 0 || now - self.spoke_at < GOODBYE_INTERVAL {
+            return None;
+        }
+        self.goodbyes_left -= 1;
+        Body { goodbye: Some(reason), ..Body::new(self.received.acknowledge(now)) }.write(body);
+        self.spoke(now, body);
+        Some(self.take_number())
+    }
+
+    fn spoke(&mut self, now: Time, body: &BitWriter) {
+        let bytes = body.bits_written().div_ceil(8) + self.settings.overhead_bytes;
+        self.statistics.packets_sent += 1;
+        self.statistics.bytes_sent += bytes as u64;
+        self.rate.spend(now, bytes);
+        self.spoke_at = now;
+    }
+
+    fn take_number(&mut self) -> u64 {
+        if self.next_number >= self.trap_next {
+            self.trap_set = self.next_number;
+            self.next_number += 1;
+            // Far enough that the last one is out of every acknowledgement's reach.
+            self.trap_next = self.next_number + 64 + self.dice.below(2 * NUMBERS_PER_TRAP);
+        }
+        self.next_number += 1;
+        self.next_number - 1
+    }
+
+    /// Nobody can have received what was never sent.
+    fn is_impossible(&self, told: Acknowledgement) -> bool {
+        let is_sent = (FIRST_NUMBER..self.next_number).contains(&told.newest);
+        let is_near = is_sent && self.next_number - told.newest <= NUMBERS_BACK_MAX;
+        !is_near || self.trap_set != 0 && told.covers(self.trap_set)
+    }
+
+    fn resolve(&mut self, now: Time, tell: &mut impl FnMut(Event<'_>)) {
+        while let Some(Resolved { packet, delivered }) = self.sent.next_resolved() {
+            self.rate.observe(now, delivered, self.sent.round_trip());
+            if packet.reliable {
+                self.outgoing.resolve(packet.number, delivered);
+            }
+            self.statistics.packets_delivered += u64::from(delivered);
+            self.statistics.packets_lost += u64::from(!delivered);
+            if let Some(verdict) =
+                packet.token.and_then(|token| self.outbox.resolve(token, delivered))
+            {
+                tell(verdict);
+            }
+        }
+    }
+}
+
+/// What the next packet is for.
+#[derive(Clone, Copy, Debug)]
+enum Plan {
+    Payload(Next),
+    Reliables,
+    Ping,
+    Acknowledge,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            rate: RateLimits::default(),
+            overhead_bytes: packet::SEAL_BYTES_MAX + 28,
+            keep_alive: Span::millis(250),
+            time_out: Span::seconds(10),
+            zero_runs: false,
+        }
+    }
+}
