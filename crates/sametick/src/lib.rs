@@ -70,12 +70,15 @@
 //! | [`channel`] | one connection's messages, over packets that may be lost |
 //! | [`network`] | bad networks, simulated |
 //! | `secure` | handshake and sealed packets; needs the feature `secure` |
+//! | `endpoint` | a server's connections and a client's, handshake to goodbye; likewise |
 
 pub mod bits;
 pub mod channel;
 pub mod codec;
 pub mod delta;
 mod dice;
+#[cfg(feature = "secure")]
+pub mod endpoint;
 mod entity;
 mod fields;
 pub mod kinds;

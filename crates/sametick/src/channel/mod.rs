@@ -126,6 +126,7 @@ pub struct Channel {
     heard_at: Time,
     spoke_at: Time,
     goodbyes_left: u32,
+    ping_is_due: bool,
     /// Reliables went out on their own while a payload was waiting: it is the payload's turn.
     payload_is_next: bool,
 }
@@ -152,6 +153,7 @@ impl Channel {
             heard_at: now,
             spoke_at: now,
             goodbyes_left: 0,
+            ping_is_due: false,
             payload_is_next: false,
         }
     }
@@ -200,6 +202,19 @@ impl Channel {
             self.goodbyes_left = GOODBYES;
             self.spoke_at = now - GOODBYE_INTERVAL;
         }
+    }
+
+    /// Says goodbye once more, to an end that still speaks on a connection which is over.
+    pub fn repeat_goodbye(&mut self) {
+        if let State::Closed(reason) = self.state {
+            self.state = State::Closing(reason);
+            self.goodbyes_left = 1;
+        }
+    }
+
+    /// Has an empty packet go out soon, which the other end acknowledges.
+    pub fn ping(&mut self) {
+        self.ping_is_due = true;
     }
 
     /// Takes the body of a packet that the layer below has authenticated and never gave before.
@@ -304,6 +319,7 @@ impl Channel {
             State::Closing(_) => self.spoke_at + GOODBYE_INTERVAL,
             State::Open => {
                 let quiet = self.spoke_at + self.settings.keep_alive;
+                let quiet = if self.ping_is_due { self.spoke_at } else { quiet };
                 let silent = self.heard_at + self.settings.time_out;
                 let acknowledge =
                     self.received.waiting_since().map(|since| since + ACKNOWLEDGE_WITHIN);
@@ -344,7 +360,7 @@ impl Channel {
         if urgent.is_some() && payload.is_none() && affordable {
             return Some(Plan::Reliables);
         }
-        if now - self.spoke_at >= self.settings.keep_alive {
+        if self.ping_is_due || now - self.spoke_at >= self.settings.keep_alive {
             return Some(Plan::Ping);
         }
         let waited = self.received.waiting_since().is_some_and(|at| now - at >= ACKNOWLEDGE_WITHIN);
@@ -409,6 +425,7 @@ impl Channel {
         self.statistics.bytes_sent += bytes as u64;
         self.rate.spend(now, bytes);
         self.spoke_at = now;
+        self.ping_is_due = false;
     }
 
     fn take_number(&mut self) -> u64 {

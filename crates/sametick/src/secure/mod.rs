@@ -43,7 +43,7 @@ pub use connection_id::ConnectionId;
 pub use cookie::{COOKIE_SECONDS, Cookies};
 pub use gate::{Gate, GateConfig, Past};
 pub use half_open::{HALF_OPEN_MAX, HALF_OPEN_TIMEOUT};
-pub use hello::{Denial, is_handshake};
+pub use hello::{Denial, RESET_BYTES, is_handshake};
 pub use knock::{Connected, KNOCK_INTERVAL, KNOCK_INTERVAL_MAX, KNOCK_TIMEOUT, Knock, Outcome};
 pub use limiter::{LIMITER_BUCKETS, Limiter, Quota};
 pub use noise::SessionKeys;

@@ -1,0 +1,222 @@
+//! The client's end of its one connection.
+
+use super::connection::Connection;
+use super::listener::ListenerDrops;
+use crate::bits::BitWriter;
+use crate::channel::{
+    BODY_BYTES_MAX, Backlogged, CloseReason, DATAGRAM_BYTES_MAX, Event, Settings, Statistics,
+};
+use crate::peer::Peer;
+use crate::secure::{
+    ClientToken, Connected, ConnectionId, Denial, Knock, Outcome, Random, ResetToken, is_handshake,
+};
+use crate::time::Time;
+
+/// What a dialer tells its owner.
+#[derive(Debug)]
+pub enum DialerEvent<'a> {
+    /// The server has let us in.
+    Connected {
+        /// Our connection; its slot is our place.
+        connection: ConnectionId,
+        /// The server's tick when it did.
+        tick: u32,
+        /// What to dial with to come back to the same place, for a while.
+        resume: &'a ClientToken,
+    },
+    /// The server knows our token and does not let us in.
+    Denied(Denial),
+    /// Something happened on the connection.
+    Message(Event<'a>),
+    /// It is over.
+    Left(CloseReason),
+}
+
+/// A client's connection, from the first knock to the last goodbye.
+#[derive(Debug)]
+pub struct Dialer {
+    server: Peer,
+    settings: Settings,
+    seed: u64,
+    stage: Stage,
+    drops: ListenerDrops,
+    body: BitWriter,
+    datagram: Vec<u8>,
+}
+
+#[derive(Debug)]
+enum Stage {
+    Knocking(Box<Knock>),
+    Here(Box<Connection>, ResetToken),
+    Over,
+}
+
+impl Dialer {
+    /// Knocks at `server` with a token, or with what was given to come back.
+    pub fn new(
+        server: Peer,
+        token: ClientToken,
+        settings: Settings,
+        now: Time,
+        random: &mut dyn Random,
+    ) -> Self {
+        let mut seed = [0; 8];
+        random.fill(&mut seed);
+        Self {
+            server,
+            settings,
+            seed: u64::from_le_bytes(seed),
+            stage: Stage::Knocking(Box::new(Knock::new(token, now, random))),
+            drops: ListenerDrops::default(),
+            body: BitWriter::fixed(BODY_BYTES_MAX),
+            datagram: Vec::with_capacity(DATAGRAM_BYTES_MAX),
+        }
+    }
+
+    /// Whether messages go both ways.
+    pub fn is_connected(&self) -> bool {
+        matches!(&self.stage, Stage::Here(connection, _) if !connection.has_ended())
+    }
+
+    /// Whether it has ended, or never began.
+    pub fn is_over(&self) -> bool {
+        match &self.stage {
+            Stage::Knocking(_) => false,
+            Stage::Here(connection, _) => connection.has_ended(),
+            Stage::Over => true,
+        }
+    }
+
+    /// Packets that were not taken.
+    pub fn drops(&self) -> ListenerDrops {
+        self.drops
+    }
+
+    /// Takes a datagram from the server; its bytes are of no use afterwards.
+    pub fn receive(
+        &mut self,
+        now: Time,
+        datagram: &mut [u8],
+        tell: &mut impl FnMut(DialerEvent<'_>),
+    ) {
+        match &mut self.stage {
+            Stage::Over => {}
+            Stage::Knocking(knock) => match knock.receive(now, datagram) {
+                None => {}
+                Some(Outcome::Denied(denial)) => {
+                    self.stage = Stage::Over;
+                    tell(DialerEvent::Denied(denial));
+                }
+                Some(Outcome::Connected(connected)) => self.enter(now, *connected, tell),
+            },
+            Stage::Here(connection, reset) => {
+                if reset.matches(datagram) {
+                    self.stage = Stage::Over;
+                    tell(DialerEvent::Left(CloseReason::Reset));
+                } else if !is_handshake(datagram) {
+                    match connection.open(self.server, datagram) {
+                        Ok(opened) => connection.take(now, opened, &mut |event| {
+                            tell(DialerEvent::Message(event));
+                        }),
+                        Err(refusal) => self.drops.count(refusal),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Moves time on.
+    pub fn advance(&mut self, now: Time, tell: &mut impl FnMut(DialerEvent<'_>)) {
+        match &mut self.stage {
+            Stage::Knocking(knock) if knock.timed_out(now) => {
+                self.stage = Stage::Over;
+                tell(DialerEvent::Left(CloseReason::TimedOut));
+            }
+            Stage::Here(connection, _) => {
+                let ended = connection.advance(now, &mut |event| tell(DialerEvent::Message(event)));
+                if let Some(reason) = ended {
+                    tell(DialerEvent::Left(reason));
+                }
+            }
+            Stage::Knocking(_) | Stage::Over => {}
+        }
+    }
+
+    /// The next datagram to send to the server; call it until there is none.
+    pub fn transmit(&mut self, now: Time) -> Option<&[u8]> {
+        match &mut self.stage {
+            Stage::Over => return None,
+            Stage::Knocking(knock) => {
+                let hello = knock.transmit(now)?;
+                self.datagram.clear();
+                self.datagram.extend_from_slice(&hello);
+            }
+            Stage::Here(connection, _) => {
+                if !connection.transmit(now, &mut self.body, &mut self.datagram) {
+                    return None;
+                }
+            }
+        }
+        Some(&self.datagram)
+    }
+
+    /// When to call [`advance`](Dialer::advance) and [`transmit`](Dialer::transmit) at the latest.
+    pub fn next_wake(&self) -> Time {
+        match &self.stage {
+            Stage::Knocking(knock) => knock.next_wake().unwrap_or(Time::MAX),
+            Stage::Here(connection, _) => connection.next_wake(),
+            Stage::Over => Time::MAX,
+        }
+    }
+
+    /// Takes a reliable message for the server.
+    pub fn send_reliable(&mut self, message: &[u8]) -> Result<(), Backlogged> {
+        match &mut self.stage {
+            Stage::Here(connection, _) => connection.channel.send_reliable(message),
+            Stage::Knocking(_) | Stage::Over => Ok(()),
+        }
+    }
+
+    /// Takes an unreliable message for the server; `token` names it in what is told of its fate.
+    pub fn send_unreliable(&mut self, token: u32, message: &[u8]) {
+        if let Stage::Here(connection, _) = &mut self.stage {
+            connection.channel.send_unreliable(token, message);
+        }
+    }
+
+    /// How many bytes of a message may be sent now; none while not connected.
+    pub fn budget_bytes(&mut self, now: Time) -> usize {
+        match &mut self.stage {
+            Stage::Here(connection, _) => connection.channel.budget_bytes(now),
+            Stage::Knocking(_) | Stage::Over => 0,
+        }
+    }
+
+    /// Says goodbye, or stops knocking.
+    pub fn close(&mut self, now: Time, reason: CloseReason) {
+        match &mut self.stage {
+            Stage::Here(connection, _) => connection.channel.close(now, reason),
+            Stage::Knocking(_) | Stage::Over => self.stage = Stage::Over,
+        }
+    }
+
+    /// What was counted and measured, once connected.
+    pub fn statistics(&self) -> Option<Statistics> {
+        match &self.stage {
+            Stage::Here(connection, _) => Some(connection.channel.statistics()),
+            Stage::Knocking(_) | Stage::Over => None,
+        }
+    }
+
+    fn enter(&mut self, now: Time, connected: Connected, tell: &mut impl FnMut(DialerEvent<'_>)) {
+        let Connected { connection_id, tick, sealer, opener, resume, reset_token } = connected;
+        let (keys, settings) = ((sealer, opener), self.settings);
+        let mut connection =
+            Connection::new(connection_id, 0, self.server, keys, settings, now, self.seed);
+        connection.is_confirmed = true;
+        // The client speaks first: until then the server does not know that it was heard.
+        connection.channel.ping();
+        self.stage = Stage::Here(Box::new(connection), reset_token);
+        tell(DialerEvent::Connected { connection: connection_id, tick, resume: &resume });
+    }
+}

@@ -1,0 +1,379 @@
+//! The server's end of all its connections.
+
+use super::connection::Connection;
+use crate::bits::BitWriter;
+use crate::channel::{
+    BODY_BYTES_MAX, Backlogged, CloseReason, DATAGRAM_BYTES_MAX, Event, Settings, Statistics,
+};
+use crate::peer::Peer;
+use crate::secure::{
+    Accepted, Applicant, ConnectionId, Counters, Denial, Gate, GateConfig, Place, Random, Refusal,
+    Reply, Resume, Verdict, connection_id_of, is_handshake,
+};
+use crate::time::Time;
+use std::ops::Deref;
+
+/// How many connections a listener can have.
+pub const CONNECTIONS_MAX: usize = 4096;
+
+/// How a listener behaves.
+#[derive(Clone, Debug)]
+pub struct ListenerConfig {
+    /// Who is let in.
+    pub gate: GateConfig,
+    /// How connections behave.
+    pub channel: Settings,
+    /// How many there may be, at most [`CONNECTIONS_MAX`].
+    pub connections_max: usize,
+    /// The seconds since 1970 at [`Time::ZERO`]: tokens tell real time.
+    pub unix_seconds_at_zero: u64,
+}
+
+/// What a listener tells its owner.
+#[derive(Debug)]
+pub enum ListenerEvent<'a> {
+    /// A client is here and has shown its keys.
+    Connected {
+        /// Its connection.
+        connection: ConnectionId,
+        /// The identity that the backend gave it.
+        client_id: u64,
+        /// What it continues, if it came back.
+        resume: Option<Resume>,
+    },
+    /// Something happened on a connection.
+    Message {
+        /// Which one.
+        connection: ConnectionId,
+        /// What happened.
+        event: Event<'a>,
+    },
+    /// A connection is over.
+    Left {
+        /// Which one.
+        connection: ConnectionId,
+        /// Whose it was.
+        client_id: u64,
+        /// Why.
+        reason: CloseReason,
+    },
+}
+
+/// A datagram to be sent at once to whoever sent the one it answers. Never longer than that.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "an answer to a stranger must not allocate")]
+pub enum Answer {
+    /// The gate's.
+    Reply(Reply),
+    /// Welcome.
+    Accept(Vec<u8>),
+    /// Nobody here has that connection.
+    Reset([u8; crate::secure::RESET_BYTES]),
+}
+
+/// Datagrams that were no handshake and were not taken, by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ListenerDrops {
+    /// Too short for anything.
+    pub malformed: u64,
+    /// Of a connection that is not there.
+    pub unknown_connection: u64,
+    /// Seen before, or too old to tell.
+    pub replayed: u64,
+    /// Not sealed by the other end.
+    pub forged: u64,
+}
+
+/// All connections of a server. Strangers leave no trace in it.
+#[derive(Debug)]
+pub struct Listener {
+    gate: Gate,
+    channel: Settings,
+    unix_seconds_at_zero: u64,
+    /// By slot.
+    connections: Vec<Option<Box<Connection>>>,
+    /// What the next accepted clients are told of the time.
+    tick: u32,
+    drops: ListenerDrops,
+    packets_taken: u64,
+    /// The slot to ask next for something to send.
+    cursor: usize,
+    body: BitWriter,
+    datagram: Vec<u8>,
+}
+
+impl Listener {
+    /// A server without clients.
+    pub fn new(config: ListenerConfig, now: Time, random: &mut dyn Random) -> Self {
+        let slots = config.connections_max;
+        assert!((1..=CONNECTIONS_MAX).contains(&slots), "1 to {CONNECTIONS_MAX} connections");
+        Self {
+            gate: Gate::new(config.gate, now, random),
+            channel: config.channel,
+            unix_seconds_at_zero: config.unix_seconds_at_zero,
+            connections: (0..slots).map(|_| None).collect(),
+            tick: 0,
+            drops: ListenerDrops::default(),
+            packets_taken: 0,
+            cursor: 0,
+            body: BitWriter::fixed(BODY_BYTES_MAX),
+            datagram: Vec::with_capacity(DATAGRAM_BYTES_MAX),
+        }
+    }
+
+    /// What its owner should know before it starts; open mode has such a warning.
+    pub fn warning(&self) -> Option<&'static str> {
+        self.gate.warning()
+    }
+
+    /// What the handshake counted.
+    pub fn gate_counters(&self) -> &Counters {
+        self.gate.counters()
+    }
+
+    /// Packets of connections that were not taken.
+    pub fn drops(&self) -> ListenerDrops {
+        self.drops
+    }
+
+    /// Packets of connections that were taken.
+    pub fn packets_taken(&self) -> u64 {
+        self.packets_taken
+    }
+
+    /// Tells clients who are accepted from now on what tick it is.
+    pub fn set_tick(&mut self, tick: u32) {
+        self.tick = tick;
+    }
+
+    /// The connections of clients who are here.
+    pub fn connections(&self) -> impl Iterator<Item = ConnectionId> {
+        let here = |connection: &&Connection| connection.is_confirmed && !connection.has_ended();
+        self.iter().filter(here).map(|connection| connection.id)
+    }
+
+    /// Takes a datagram; its bytes are of no use afterwards. An answer goes back to the same peer.
+    pub fn receive(
+        &mut self,
+        now: Time,
+        peer: Peer,
+        datagram: &mut [u8],
+        random: &mut dyn Random,
+        tell: &mut impl FnMut(ListenerEvent<'_>),
+    ) -> Option<Answer> {
+        if is_handshake(datagram) {
+            return self.receive_handshake(now, peer, datagram, random, tell);
+        }
+        let Some(id) = connection_id_of(datagram) else {
+            self.drops.malformed += 1;
+            return None;
+        };
+        let Some(connection) = find(&mut self.connections, id) else {
+            self.drops.unknown_connection += 1;
+            return self.gate.reset_for(now, peer, id, datagram.len()).map(Answer::Reset);
+        };
+        let opened = match connection.open(peer, datagram) {
+            Ok(opened) => opened,
+            Err(refusal) => {
+                self.drops.count(refusal);
+                return None;
+            }
+        };
+        self.packets_taken += 1;
+        if !std::mem::replace(&mut connection.is_confirmed, true) {
+            let (client_id, resume) = (connection.client_id, connection.resume);
+            self.gate.confirm(client_id);
+            tell(ListenerEvent::Connected { connection: id, client_id, resume });
+        }
+        connection.take(now, opened, &mut |event| {
+            tell(ListenerEvent::Message { connection: id, event });
+        });
+        None
+    }
+
+    /// Moves time on: finds who is gone, and forgets those who have been for long.
+    pub fn advance(&mut self, now: Time, tell: &mut impl FnMut(ListenerEvent<'_>)) {
+        while let Some(overdue) = self.gate.take_overdue(now) {
+            self.remove_half_open(overdue);
+        }
+        for place in &mut self.connections {
+            let Some(connection) = place else { continue };
+            let (id, client_id) = (connection.id, connection.client_id);
+            let ended = connection.advance(now, &mut |event| {
+                tell(ListenerEvent::Message { connection: id, event });
+            });
+            if let Some(reason) = ended.filter(|_| connection.is_confirmed) {
+                tell(ListenerEvent::Left { connection: id, client_id, reason });
+            }
+            if connection.is_forgotten(now) {
+                *place = None;
+            }
+        }
+        self.cursor = 0;
+    }
+
+    /// The next datagram to send, and to whom; call it until there is none.
+    pub fn transmit(&mut self, now: Time) -> Option<(Peer, &[u8])> {
+        while let Some(place) = self.connections.get_mut(self.cursor) {
+            if let Some(connection) = place
+                && connection.is_confirmed
+                && connection.transmit(now, &mut self.body, &mut self.datagram)
+            {
+                return Some((connection.peer(), &self.datagram));
+            }
+            self.cursor += 1;
+        }
+        self.cursor = 0;
+        None
+    }
+
+    /// When to call [`advance`](Listener::advance) and [`transmit`](Listener::transmit) at the
+    /// latest, if nothing is received and nothing sent before.
+    pub fn next_wake(&self) -> Time {
+        self.iter().map(Connection::next_wake).min().unwrap_or(Time::MAX)
+    }
+
+    /// Takes a reliable message for a client.
+    pub fn send_reliable(&mut self, to: ConnectionId, message: &[u8]) -> Result<(), Backlogged> {
+        let connection = find(&mut self.connections, to);
+        connection.map_or(Ok(()), |connection| connection.channel.send_reliable(message))
+    }
+
+    /// Takes an unreliable message for a client; `token` names it in what is told of its fate.
+    pub fn send_unreliable(&mut self, to: ConnectionId, token: u32, message: &[u8]) {
+        if let Some(connection) = find(&mut self.connections, to) {
+            connection.channel.send_unreliable(token, message);
+        }
+    }
+
+    /// How many bytes of a message may be sent to a client now; none if it is not here.
+    pub fn budget_bytes(&mut self, now: Time, to: ConnectionId) -> usize {
+        let connection = find(&mut self.connections, to);
+        connection.map_or(0, |connection| connection.channel.budget_bytes(now))
+    }
+
+    /// Says goodbye to a client.
+    pub fn close(&mut self, now: Time, to: ConnectionId, reason: CloseReason) {
+        if let Some(connection) = find(&mut self.connections, to) {
+            connection.channel.close(now, reason);
+        }
+    }
+
+    /// What was counted and measured on a connection.
+    pub fn statistics(&self, of: ConnectionId) -> Option<Statistics> {
+        self.iter().find(|connection| connection.id == of).map(|c| c.channel.statistics())
+    }
+
+    /// Where a client is at present.
+    pub fn peer(&self, of: ConnectionId) -> Option<Peer> {
+        self.iter().find(|connection| connection.id == of).map(Connection::peer)
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Connection> {
+        self.connections.iter().flatten().map(|connection| &**connection)
+    }
+
+    fn receive_handshake(
+        &mut self,
+        now: Time,
+        peer: Peer,
+        datagram: &[u8],
+        random: &mut dyn Random,
+        tell: &mut impl FnMut(ListenerEvent<'_>),
+    ) -> Option<Answer> {
+        let unix_seconds = self.unix_seconds_at_zero + now.as_micros() / 1_000_000;
+        let (connections, tick) = (&self.connections, self.tick);
+        let mut admit = |applicant: &Applicant| {
+            let slot = place_for(connections, applicant).ok_or(Denial::ServerFull)?;
+            Ok(Place { slot, tick })
+        };
+        match self.gate.receive(now, unix_seconds, peer, datagram, random, &mut admit) {
+            Verdict::Dropped(_) => None,
+            Verdict::Reply(reply) => Some(Answer::Reply(reply)),
+            Verdict::Accepted(accepted) => {
+                Some(Answer::Accept(self.add(now, peer, *accepted, random, tell)))
+            }
+        }
+    }
+
+    fn add(
+        &mut self,
+        now: Time,
+        peer: Peer,
+        accepted: Accepted,
+        random: &mut dyn Random,
+        tell: &mut impl FnMut(ListenerEvent<'_>),
+    ) -> Vec<u8> {
+        if let Some(evicted) = accepted.evicted {
+            self.remove_half_open(evicted);
+        }
+        let mut seed = [0; 8];
+        random.fill(&mut seed);
+        let id = accepted.connection_id;
+        let keys = (accepted.sealer, accepted.opener);
+        let seed = u64::from_le_bytes(seed);
+        let mut connection =
+            Connection::new(id, accepted.client_id, peer, keys, self.channel, now, seed);
+        connection.resume = accepted.resume;
+        let place = &mut self.connections[usize::from(id.slot())];
+        if let Some(old) = place.replace(Box::new(connection))
+            && old.is_confirmed
+            && !old.has_ended()
+        {
+            let (connection, client_id) = (old.id, old.client_id);
+            tell(ListenerEvent::Left { connection, client_id, reason: CloseReason::Replaced });
+        }
+        accepted.reply
+    }
+
+    fn remove_half_open(&mut self, id: ConnectionId) {
+        let place = self.connections.get_mut(usize::from(id.slot()));
+        if let Some(place) = place
+            && place.as_ref().is_some_and(|c| c.id == id && !c.is_confirmed)
+        {
+            *place = None;
+        }
+    }
+}
+
+fn find(connections: &mut [Option<Box<Connection>>], id: ConnectionId) -> Option<&mut Connection> {
+    let connection = connections.get_mut(usize::from(id.slot()))?.as_deref_mut()?;
+    (connection.id == id).then_some(connection)
+}
+
+/// The slot of an older session of the same client, the one it comes back to, or the first free one; if
+/// there is none, that of a connection which is over.
+fn place_for(connections: &[Option<Box<Connection>>], applicant: &Applicant) -> Option<u16> {
+    let own = |connection: &Connection| connection.client_id == applicant.client_id;
+    let own = connections.iter().position(|place| place.as_deref().is_some_and(own));
+    let is_free = |slot: &usize| connections.get(*slot).is_some_and(Option::is_none);
+    let back = applicant.resume.map(|resume| usize::from(resume.slot)).filter(is_free);
+    let free = || connections.iter().position(Option::is_none);
+    let dead = || {
+        let over = |connection: &Connection| connection.has_ended();
+        connections.iter().position(|place| place.as_deref().is_some_and(over))
+    };
+    own.or(back).or_else(free).or_else(dead).map(|slot| slot as u16)
+}
+
+impl ListenerDrops {
+    pub(super) fn count(&mut self, refusal: Refusal) {
+        let counter = match refusal {
+            Refusal::Malformed | Refusal::Exhausted => &mut self.malformed,
+            Refusal::Replayed | Refusal::TooOld => &mut self.replayed,
+            Refusal::Forged => &mut self.forged,
+        };
+        *counter += 1;
+    }
+}
+
+impl Deref for Answer {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Reply(reply) => reply,
+            Self::Accept(bytes) => bytes,
+            Self::Reset(bytes) => bytes,
+        }
+    }
+}
