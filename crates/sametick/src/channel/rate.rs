@@ -30,7 +30,7 @@ impl Default for RateLimits {
 
 /// The part of a second's bytes that may go out at once. The rest is the refill, so that within any
 /// second there is never more than the whole.
-const BURST_PARTS: u64 = 5;
+const BURST_PARTS: u64 = 10;
 
 /// A packet and a half: less than this and nothing could ever be sent.
 const BURST_BYTES_MIN: u64 = 1_800;
@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn the_budget_comes_back_when_it_says() {
         let mut rate = Rate::new(LIMITS, Time::ZERO);
-        rate.spend(Time::ZERO, 20_000);
+        rate.spend(Time::ZERO, 10_000);
         rate.spend(Time::ZERO, 1_000);
         let at = rate.affordable_at(1200);
         assert!(rate.budget_bytes(at - Span::micros(50)) < 1200);
