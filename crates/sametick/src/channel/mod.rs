@@ -75,6 +75,9 @@ const GOODBYE_INTERVAL: Span = Span::millis(50);
 /// So many packets, or so long a time, may wait for an acknowledgement to have company.
 const UNACKNOWLEDGED_MAX: u32 = 8;
 const ACKNOWLEDGE_WITHIN: Span = Span::millis(40);
+const PATIENCE_WITHOUT_BUDGET: u32 = 3;
+/// Beyond 33 packets an acknowledgement would leave some out.
+const _: () = assert!(UNACKNOWLEDGED_MAX * PATIENCE_WITHOUT_BUDGET < 33);
 
 /// On average one packet number in so many is never used; who acknowledges it lies.
 const NUMBERS_PER_TRAP: u64 = 1024;
@@ -363,8 +366,11 @@ impl Channel {
         if self.ping_is_due || now - self.spoke_at >= self.settings.keep_alive {
             return Some(Plan::Ping);
         }
-        let waited = self.received.waiting_since().is_some_and(|at| now - at >= ACKNOWLEDGE_WITHIN);
-        let crowded = self.received.unacknowledged() >= UNACKNOWLEDGED_MAX;
+        // On a poor line acknowledgements must not eat what the messages need: they gather for longer.
+        let patience = if budget > 0 { 1 } else { PATIENCE_WITHOUT_BUDGET };
+        let within = ACKNOWLEDGE_WITHIN * u64::from(patience);
+        let waited = self.received.waiting_since().is_some_and(|at| now - at >= within);
+        let crowded = self.received.unacknowledged() >= UNACKNOWLEDGED_MAX * patience;
         (waited || crowded).then_some(Plan::Acknowledge)
     }
 

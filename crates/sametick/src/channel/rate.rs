@@ -32,7 +32,8 @@ impl Default for RateLimits {
 /// second there is never more than the whole.
 const BURST_PARTS: u64 = 10;
 
-/// A packet and a half: less than this and nothing could ever be sent.
+/// A packet and a half: less than this and nothing could ever be sent. Below ten times this rate, a
+/// second may see so much more.
 const BURST_BYTES_MIN: u64 = 1_800;
 
 /// How many packets a verdict on the line needs at least.
@@ -146,9 +147,7 @@ impl Rate {
     }
 
     fn refill_per_second(&self) -> u64 {
-        // With a tiny rate the burst alone is more than a second's worth; the refill is then the rate.
-        let rest = self.bytes_per_second.saturating_sub(self.burst_bytes());
-        rest.max(self.bytes_per_second / 2).max(1)
+        (self.bytes_per_second - self.bytes_per_second / BURST_PARTS).max(1)
     }
 }
 
