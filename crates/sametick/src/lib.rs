@@ -72,6 +72,7 @@
 //! | `secure` | handshake and sealed packets; needs the feature `secure` |
 //! | `endpoint` | a server's connections and a client's, handshake to goodbye; likewise |
 
+mod alone;
 pub mod bits;
 pub mod channel;
 pub mod codec;
@@ -79,8 +80,10 @@ pub mod delta;
 mod dice;
 #[cfg(feature = "secure")]
 pub mod endpoint;
+mod entities;
 mod entity;
 mod fields;
+mod game;
 pub mod kinds;
 mod list;
 pub mod network;
@@ -93,10 +96,14 @@ mod table;
 mod time;
 mod walks;
 pub mod word;
+mod world;
 
+pub use alone::{Alone, TICK_LENGTHS};
 pub use dice::Dice;
+pub use entities::{Entities, KindOf, Layouts};
 pub use entity::{ENTITY_SLOTS_MAX, EntityId, GENERATIONS_MAX};
 pub use fields::{Field, Fields, Networked};
+pub use game::{Game, Turn};
 pub use list::{List, Text};
 pub use peer::Peer;
 pub use record::{Layout, Precision, settle};
@@ -104,3 +111,4 @@ pub use slots::{CHUNK_SLOTS, Slots};
 pub use table::{Head, Table};
 pub use time::{Span, Time};
 pub use walks::{SWALLOWED_TICKS_MAX, SwallowWatch};
+pub use world::{PlayerId, Tick, Unsettled, World};

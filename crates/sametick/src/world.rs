@@ -1,0 +1,348 @@
+//! The world is a value: all entities at one tick. It can be cloned, hashed, compared and saved, and
+//! nothing that matters lives outside it.
+
+use crate::bits::{BitReader, BitWriter, Malformed};
+use crate::codec::plain;
+use crate::entities::{Entities, KindOf, Layouts};
+use crate::entity::{ENTITY_SLOTS_MAX, EntityId, GENERATION_BITS, GENERATIONS_MAX, SLOT_BITS};
+use crate::record::{Layout, mix};
+use crate::table::{Head, Table};
+use std::fmt;
+
+/// Counts the steps of a game, from 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Tick(pub u32);
+
+/// A player's number in a game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PlayerId(pub u16);
+
+/// All entities of a game, in slots. Slots are walked in order; the lowest free one is used first.
+///
+/// ```
+/// use sametick::{Fields, Networked, PlayerId, World};
+///
+/// #[derive(Clone, Debug, Default)]
+/// pub struct Runner { pub health: u8 }
+/// impl Networked for Runner {
+///     fn fields<F: Fields>(&mut self, f: &mut F) { f.int("health", &mut self.health, 0..=100); }
+/// }
+/// sametick::entities! { pub enum Entity { Runner } }
+///
+/// let mut world = World::<Entity>::default();
+/// let ada = PlayerId(0);
+/// world.spawn_owned(ada, Runner { health: 100 });
+/// if let Some((_, runner)) = world.owned_mut::<Runner>(ada) {
+///     runner.health -= 20;
+/// }
+/// assert_eq!(world.all::<Runner>().map(|(_, runner)| runner.health).collect::<Vec<_>>(), [80]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct World<E> {
+    tick: Tick,
+    /// Up to the highest slot that was ever used.
+    slots: Vec<Slot<E>>,
+}
+
+#[derive(Clone, Debug)]
+struct Slot<E> {
+    /// Of the present tenant or, if there is none, of the last.
+    generation: u32,
+    owner: Option<PlayerId>,
+    entity: Option<E>,
+}
+
+/// An entity that settling had to mend: the rules gave it a number that is not finite.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsettled {
+    /// Which entity.
+    pub entity: EntityId,
+    /// Which of its fields.
+    pub field: String,
+}
+
+impl<E: Entities> World<E> {
+    /// Which tick this is the state of.
+    pub fn tick(&self) -> Tick {
+        self.tick
+    }
+
+    pub(crate) fn set_tick(&mut self, tick: Tick) {
+        self.tick = tick;
+    }
+
+    /// Adds an entity; none if all slots are taken.
+    pub fn spawn(&mut self, entity: impl Into<E>) -> Option<EntityId> {
+        self.place(entity.into(), None)
+    }
+
+    /// Adds an entity that belongs to a player.
+    pub fn spawn_owned(&mut self, owner: PlayerId, entity: impl Into<E>) -> Option<EntityId> {
+        self.place(entity.into(), Some(owner))
+    }
+
+    /// Takes an entity away. Its name is never given to another.
+    pub fn despawn(&mut self, id: EntityId) -> Option<E> {
+        let slot = self.slot_mut(id)?;
+        slot.owner = None;
+        slot.entity.take()
+    }
+
+    /// Whether an entity is there.
+    pub fn contains(&self, id: EntityId) -> bool {
+        self.slot(id).is_some()
+    }
+
+    /// An entity of whatever kind.
+    pub fn entity(&self, id: EntityId) -> Option<&E> {
+        self.slot(id)?.entity.as_ref()
+    }
+
+    /// The same, to be changed.
+    pub fn entity_mut(&mut self, id: EntityId) -> Option<&mut E> {
+        self.slot_mut(id)?.entity.as_mut()
+    }
+
+    /// An entity, if it is there and of this kind.
+    pub fn get<K: KindOf<E>>(&self, id: EntityId) -> Option<&K> {
+        K::of(self.entity(id)?)
+    }
+
+    /// The same, to be changed.
+    pub fn get_mut<K: KindOf<E>>(&mut self, id: EntityId) -> Option<&mut K> {
+        K::of_mut(self.entity_mut(id)?)
+    }
+
+    /// Everyone, by slot.
+    pub fn entities(&self) -> impl Iterator<Item = (EntityId, &E)> {
+        let slots = self.slots.iter().enumerate();
+        slots.filter_map(|(index, slot)| Some((slot.id(index)?, slot.entity.as_ref()?)))
+    }
+
+    /// All of one kind, by slot.
+    pub fn all<'a, K: KindOf<E> + 'a>(&'a self) -> impl Iterator<Item = (EntityId, &'a K)>
+    where
+        E: 'a,
+    {
+        self.entities().filter_map(|(id, entity)| Some((id, K::of(entity)?)))
+    }
+
+    /// All of one kind, by slot, to be changed.
+    pub fn all_mut<'a, K: KindOf<E> + 'a>(
+        &'a mut self,
+    ) -> impl Iterator<Item = (EntityId, &'a mut K)>
+    where
+        E: 'a,
+    {
+        self.slots.iter_mut().enumerate().filter_map(|(index, slot)| {
+            let id = slot.id(index)?;
+            Some((id, K::of_mut(slot.entity.as_mut()?)?))
+        })
+    }
+
+    /// Whose an entity is.
+    pub fn owner(&self, id: EntityId) -> Option<PlayerId> {
+        self.slot(id)?.owner
+    }
+
+    /// The first entity of this kind that belongs to a player.
+    pub fn owned<K: KindOf<E>>(&self, owner: PlayerId) -> Option<(EntityId, &K)> {
+        let mut slots = self.slots.iter().enumerate();
+        slots.find_map(|(index, slot)| {
+            let id = slot.id(index).filter(|_| slot.owner == Some(owner))?;
+            Some((id, K::of(slot.entity.as_ref()?)?))
+        })
+    }
+
+    /// The same, to be changed.
+    pub fn owned_mut<K: KindOf<E>>(&mut self, owner: PlayerId) -> Option<(EntityId, &mut K)> {
+        let mut slots = self.slots.iter_mut().enumerate();
+        slots.find_map(|(index, slot)| {
+            let id = slot.id(index).filter(|_| slot.owner == Some(owner))?;
+            Some((id, K::of_mut(slot.entity.as_mut()?)?))
+        })
+    }
+
+    /// How many entities there are.
+    pub fn len(&self) -> usize {
+        self.slots.iter().filter(|slot| slot.entity.is_some()).count()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Rounds everyone to state precision; tells the first whose numbers were not finite, after all
+    /// have been settled.
+    pub fn settle(&mut self) -> Result<(), Unsettled> {
+        let mut first = Ok(());
+        for (index, slot) in self.slots.iter_mut().enumerate() {
+            let (Some(entity), id) = (&mut slot.entity, EntityId::new(index, slot.generation))
+            else {
+                continue;
+            };
+            if let (Err(fault), Some(entity), Ok(())) = (entity.settle(), id, &first) {
+                first = Err(Unsettled { entity, field: fault.field });
+            }
+        }
+        first
+    }
+
+    /// Fills a table with everyone's records, all in sight.
+    pub fn fill(&self, layouts: &[Layout], table: &mut Table) {
+        table.visible.clear();
+        for (id, entity) in self.entities() {
+            entity.clone().gather(layouts, Head { id, kind: entity.kind() }, table);
+        }
+    }
+
+    /// A number for the whole world: two worlds with the same number are the same.
+    pub fn hash(&self, layouts: &Layouts) -> u64 {
+        let mut table = Table::default();
+        self.fill(&layouts.state, &mut table);
+        let slots = self.slots.iter().fold(mix(0, self.tick.0), |sum, slot| {
+            mix(mix(sum, slot.generation), slot.owner.map_or(0, |owner| 1 + u32::from(owner.0)))
+        });
+        let records = table.hash(&layouts.state);
+        mix(mix(slots, records as u32), (records >> 32) as u32)
+    }
+
+    /// Everything in which two worlds differ, in words: a desync report.
+    pub fn differences(&self, other: &Self, layouts: &Layouts) -> Vec<String> {
+        let mut lines = Vec::new();
+        if self.tick != other.tick {
+            lines.push(format!("tick {} on the left, {} on the right", self.tick.0, other.tick.0));
+        }
+        let [mut left, mut right] = [Table::default(), Table::default()];
+        self.fill(&layouts.state, &mut left);
+        other.fill(&layouts.state, &mut right);
+        for slot in 0..self.slots.len().max(other.slots.len()) {
+            let [here, there] = [(self, &left), (other, &right)]
+                .map(|(world, table)| (world.slots.get(slot), table.head(slot)));
+            match (here.1, there.1) {
+                (Some(a), Some(b)) if a == b => {
+                    let layout = &layouts.state[usize::from(a.kind)];
+                    let records = (left.record(slot, layout), right.record(slot, layout));
+                    for difference in layout.differences(records.0, records.1) {
+                        lines.push(format!("{:?}: {difference}", a.id));
+                    }
+                    let owners = [here.0, there.0].map(|slot| slot.and_then(|slot| slot.owner));
+                    if owners[0] != owners[1] {
+                        lines.push(format!(
+                            "{:?}: owned by {:?} on the left, {:?} on the right",
+                            a.id, owners[0], owners[1]
+                        ));
+                    }
+                }
+                (None, None) => {}
+                (a, b) => lines.push(format!(
+                    "slot {slot}: {} on the left, {} on the right",
+                    name(a),
+                    name(b)
+                )),
+            }
+        }
+        lines
+    }
+
+    /// The whole world in bytes, for late joiners, replays and reports.
+    pub fn save(&self, layouts: &Layouts) -> Vec<u8> {
+        let mut bits = BitWriter::growing(SAVE_BYTES_MAX);
+        bits.write(u64::from(self.tick.0), 32);
+        bits.write(self.slots.len() as u64, SLOT_BITS + 1);
+        for slot in &self.slots {
+            bits.write(u64::from(slot.generation), GENERATION_BITS);
+            bits.write_bool(slot.owner.is_some());
+            if let Some(owner) = slot.owner {
+                bits.write(u64::from(owner.0), 16);
+            }
+        }
+        let mut table = Table::default();
+        self.fill(&layouts.state, &mut table);
+        plain::write(&mut bits, &layouts.state, &Table::default(), &table);
+        bits.finish().expect("a world of lawful size fits").to_vec()
+    }
+
+    /// The world that was saved.
+    pub fn load(bytes: &[u8], layouts: &Layouts) -> Result<Self, Malformed> {
+        let mut bits = BitReader::new(bytes);
+        let tick = Tick(bits.read(32) as u32);
+        let count = bits.read(SLOT_BITS + 1) as usize;
+        if count > ENTITY_SLOTS_MAX || count > bits.bits_left() {
+            return Err(Malformed);
+        }
+        let mut slots = Vec::with_capacity(count);
+        for _ in 0..count {
+            let generation = bits.read(GENERATION_BITS) as u32;
+            let owner = bits.read_bool().then(|| PlayerId(bits.read(16) as u16));
+            slots.push(Slot { generation, owner, entity: None });
+        }
+        let mut table = Table::default();
+        plain::read(&mut bits, &layouts.state, &Table::default(), &mut table);
+        bits.finish()?;
+        for (index, head) in table.heads() {
+            let slot = slots.get_mut(index).filter(|slot| slot.generation == head.id.generation());
+            let (slot, mut entity) = slot.zip(E::default_of(head.kind)).ok_or(Malformed)?;
+            let layout = &layouts.state[usize::from(head.kind)];
+            entity.scatter(&layouts.state, table.record(index, layout));
+            slot.entity = Some(entity);
+        }
+        let lawful =
+            |slot: &Slot<E>| slot.generation > 0 && (slot.entity.is_some() || slot.owner.is_none());
+        if slots.iter().all(lawful) { Ok(Self { tick, slots }) } else { Err(Malformed) }
+    }
+
+    fn place(&mut self, entity: E, owner: Option<PlayerId>) -> Option<EntityId> {
+        // A slot whose names are used up stays empty for good.
+        let free = |slot: &Slot<E>| slot.entity.is_none() && slot.generation < GENERATIONS_MAX;
+        let index = self.slots.iter().position(free).unwrap_or(self.slots.len());
+        if index == ENTITY_SLOTS_MAX {
+            return None;
+        }
+        if index == self.slots.len() {
+            self.slots.push(Slot { generation: 0, owner: None, entity: None });
+        }
+        let slot = &mut self.slots[index];
+        slot.generation += 1;
+        (slot.entity, slot.owner) = (Some(entity), owner);
+        EntityId::new(index, slot.generation)
+    }
+
+    fn slot(&self, id: EntityId) -> Option<&Slot<E>> {
+        let slot = self.slots.get(id.slot())?;
+        (slot.entity.is_some() && slot.generation == id.generation()).then_some(slot)
+    }
+
+    fn slot_mut(&mut self, id: EntityId) -> Option<&mut Slot<E>> {
+        let slot = self.slots.get_mut(id.slot())?;
+        (slot.entity.is_some() && slot.generation == id.generation()).then_some(slot)
+    }
+}
+
+/// More than any world: every slot with the longest record.
+const SAVE_BYTES_MAX: usize = ENTITY_SLOTS_MAX * (crate::word::ROW_WORDS * 4 + 64) + 64;
+
+fn name(head: Option<Head>) -> String {
+    head.map_or("nobody".into(), |head| format!("{:?} of kind {}", head.id, head.kind))
+}
+
+impl<E> Slot<E> {
+    fn id(&self, index: usize) -> Option<EntityId> {
+        EntityId::new(index, self.generation)
+    }
+}
+
+impl<E> Default for World<E> {
+    fn default() -> Self {
+        Self { tick: Tick::default(), slots: Vec::new() }
+    }
+}
+
+impl fmt::Display for Unsettled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the field {} of {:?} held a number that is not finite", self.field, self.entity)
+    }
+}
+
+impl std::error::Error for Unsettled {}
