@@ -34,7 +34,7 @@ impl Line {
     fn run(&mut self, seconds: u64) -> f64 {
         let (from, end) = (self.bytes_arrived, self.now + Span::seconds(seconds));
         while self.now < end {
-            if self.now.as_micros() % 16_000 == 0 {
+            if self.now.as_micros().is_multiple_of(16_000) {
                 for _ in 0..8 {
                     if self.ends[0].budget_bytes(self.now) >= 400 {
                         self.token += 1;
