@@ -232,21 +232,22 @@ impl Layout {
     /// Whether a record read from outside is one that a value can have, each word being lawful by
     /// itself.
     pub(crate) fn admits(&self, words: &[u32]) -> bool {
-        let mut groups = self.groups.iter().map(|index| usize::from(*index));
-        let mut unused_until = 0;
-        groups.all(|index| {
-            // Inside an unused item all is zero, which need not be a rotation.
-            let is_unused = index < unused_until && words[index] == 0;
-            if let Meaning::ListLength { .. } = self.words[index].meaning {
-                unused_until = index + 1 + self.words[index].words_behind();
-            }
-            is_unused && self.is_zero(words, index)
-                || self.words[index].admits_group(&words[index..])
+        self.groups.iter().map(|index| usize::from(*index)).all(|index| {
+            self.words[index].admits_group(&words[index..]) || self.is_unused(words, index)
         })
     }
 
-    fn is_zero(&self, words: &[u32], index: usize) -> bool {
-        words[index..=index + self.words[index].words_behind()].iter().all(|word| *word == 0)
+    /// Whether a group stands in an unused item of a list. All is zero there, which its list has
+    /// checked, and which need not be a rotation.
+    fn is_unused(&self, words: &[u32], index: usize) -> bool {
+        let heads = self.groups.iter().map(|head| usize::from(*head));
+        heads.take_while(|head| *head < index).any(|head| match self.words[head].meaning {
+            Meaning::ListLength { item_words } => {
+                let used = words[head] as usize * item_words;
+                (head + 1 + used..=head + self.words[head].words_behind()).contains(&index)
+            }
+            _ => false,
+        })
     }
 
     /// A number for this layout: two programs with the same number mean the same by their words.

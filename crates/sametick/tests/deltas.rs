@@ -244,6 +244,14 @@ fn a_new_tenant_of_a_slot_is_never_taken_for_the_old() {
 }
 
 #[test]
+#[should_panic(expected = "slot 3 is in sight, but nobody stands there")]
+fn one_in_sight_who_stands_nowhere_is_an_assertion() {
+    let mut now = Table::default();
+    now.visible.insert(3);
+    snapshot(&[bytes_layout(1)], &Table::default(), &now);
+}
+
+#[test]
 fn who_leaves_sight_and_returns_is_told_only_what_changed() {
     let layouts = [bytes_layout(40)];
     let mut here = Table::default();

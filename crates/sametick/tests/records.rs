@@ -69,6 +69,8 @@ fn the_layout_knows_names_widths_defaults_and_blending() {
     assert_eq!(layout.words()[find("position.y")].bits, 32);
     assert_eq!(layout.words()[find("yaw")].blend, Blend::Slide);
     assert_eq!(layout.words()[find("items.2.kind")].bits, 4);
+    assert_eq!(layout.words()[find("joints.1.marks.1.mark")].bits, 3);
+    assert_eq!(layout.words()[find("edition")].bits, 0, "of one value nothing need be said");
     assert_eq!(layout.initial()[find("health")], 10, "zero, counted from -10");
     assert_eq!(layout.initial()[find("rotation.largest")], 3, "no rotation");
     let shown = Layout::of::<Zoo>(Precision::Shown);
@@ -139,6 +141,35 @@ impl Networked for Fickle {
 fn a_walk_of_another_shape_is_an_assertion_with_the_fields_name() {
     let layout = Layout::of::<Fickle>(Precision::State);
     gathered(&layout, &mut Fickle { angry: true, speed: 0.0 });
+}
+
+/// Its range follows its value, which no layout can.
+#[derive(Clone, Default)]
+struct Elastic {
+    rounds: u8,
+    rounds_max: u8,
+}
+
+impl Networked for Elastic {
+    fn fields<F: Fields>(&mut self, f: &mut F) {
+        f.int("rounds", &mut self.rounds, 0..=10 + self.rounds_max);
+    }
+}
+
+#[test]
+#[cfg(debug_assertions)]
+#[should_panic(expected = "the field rounds has another range than in its layout")]
+fn a_range_that_depends_on_the_value_is_an_assertion_when_gathered() {
+    let layout = Layout::of::<Elastic>(Precision::State);
+    gathered(&layout, &mut Elastic { rounds: 1, rounds_max: 1 });
+}
+
+#[test]
+#[cfg(debug_assertions)]
+#[should_panic(expected = "the field rounds has another range than in its layout")]
+fn a_range_that_depends_on_the_value_is_an_assertion_when_scattered() {
+    let layout = Layout::of::<Elastic>(Precision::State);
+    layout.scatter(&[1; ROW_WORDS], &mut Elastic { rounds: 1, rounds_max: 1 });
 }
 
 #[test]

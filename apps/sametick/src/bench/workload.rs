@@ -401,9 +401,12 @@ mod tests {
         table.hash(&layouts)
     }
 
+    /// The same on every platform: where it is not, floats are computed in another way.
+    const GOLDEN_HASH: u64 = 0xca40_98f6_8ddd_bb9a;
+
     #[test]
-    fn the_same_seed_gives_the_same_world() {
-        assert_eq!(hash_after(1, 600), hash_after(1, 600));
+    fn the_same_seed_gives_the_same_world_everywhere() {
+        assert_eq!(hash_after(1, 600), GOLDEN_HASH);
         assert_ne!(hash_after(1, 600), hash_after(2, 600));
     }
 

@@ -43,7 +43,9 @@ pub trait Kind {
 pub trait Integer: Copy + PartialEq {
     /// How many bits it has.
     const BITS: u32;
-    /// As a wider integer.
+    /// Its low bits, as many as a word has.
+    fn low(self) -> u32;
+    /// As a wider integer; what is beyond that, the largest.
     fn widen(self) -> i64;
     /// From a wider integer that is in range; others are cut.
     fn narrow(wide: i64) -> Self;
@@ -53,6 +55,10 @@ macro_rules! integers {
     ($($integer:ty)*) => {$(
         impl Integer for $integer {
             const BITS: u32 = <$integer>::BITS;
+            #[inline]
+            fn low(self) -> u32 {
+                self as u32
+            }
             #[inline]
             fn widen(self) -> i64 {
                 i64::try_from(self).unwrap_or(i64::MAX)
@@ -88,7 +94,7 @@ impl<I: Integer> Kind for Bits<I> {
     const WORDS: usize = 1;
     #[inline]
     fn gather(&self, value: &I, words: &mut [u32]) {
-        words[0] = value.widen() as u32 & self.mask;
+        words[0] = value.low() & self.mask;
     }
     #[inline]
     fn scatter(&self, words: &[u32]) -> I {
@@ -113,7 +119,9 @@ impl<I: Integer> Int<I> {
     pub fn new(range: RangeInclusive<I>) -> Self {
         let (low, high) = (range.start().widen(), range.end().widen());
         assert!(low <= high, "an integer field's range is empty");
-        assert!(high - low <= i64::from(u32::MAX), "an integer field's range is too wide");
+        assert!(high.abs_diff(low) <= u64::from(u32::MAX), "an integer field's range is too wide");
+        let is_held = I::narrow(high) == *range.end();
+        assert!(is_held, "an integer field's range ends beyond an i64");
         Self { low, high, integer: PhantomData }
     }
 }
@@ -127,7 +135,7 @@ impl<I: Integer> Kind for Int<I> {
     }
     #[inline]
     fn scatter(&self, words: &[u32]) -> I {
-        I::narrow((self.low + i64::from(words[0])).min(self.high))
+        I::narrow(self.low.saturating_add(i64::from(words[0])).min(self.high))
     }
     fn is_beyond(&self, value: &I) -> bool {
         !(self.low..=self.high).contains(&value.widen())
