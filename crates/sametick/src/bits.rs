@@ -18,6 +18,7 @@
 //! ```
 
 use std::fmt;
+use std::ops::Range;
 
 /// Packs integers into a buffer that has a limit; what no longer fits is dropped and remembered.
 #[derive(Clone, Debug)]
@@ -109,6 +110,23 @@ impl BitWriter {
         for byte in rest {
             self.write(u64::from(*byte), 8);
         }
+    }
+
+    /// Writes bits that stand in `bytes`, the first of them on a byte.
+    pub(crate) fn write_from(&mut self, bytes: &[u8], range: Range<usize>) {
+        let mut reader = BitReader::new(&bytes[range.start / 8..range.end.div_ceil(8)]);
+        let mut left = range.len();
+        while left > 0 {
+            let bits = left.min(64) as u32;
+            let value = reader.read(bits);
+            self.write(value, bits);
+            left -= bits as usize;
+        }
+    }
+
+    /// Lends all that was written so far, aligned; more may be written after it.
+    pub(crate) fn so_far(&mut self) -> &[u8] {
+        self.finish().unwrap_or_default()
     }
 
     /// Fills the current byte with zero bits, so that what follows starts on a byte.

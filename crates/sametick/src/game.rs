@@ -5,6 +5,7 @@ use crate::entities::Entities;
 use crate::entity::EntityId;
 use crate::fields::Networked;
 use crate::record::mix;
+use crate::slots::Slots;
 use crate::time::Span;
 use crate::world::{PlayerId, Tick, World};
 
@@ -21,7 +22,27 @@ pub trait Game: Sized {
     /// Leads the world from one tick to the next. A pure function: the same world and the same turn
     /// give the same world, on every machine.
     fn step(world: &mut World<Self::Entity>, turn: &Turn<'_, Self>);
+
+    /// What a player is taken to ask for when nothing has come for a tick: the last command, the
+    /// `times`-th time running. By default it is repeated as it was for a while, then nothing is asked.
+    /// A game with buttons that act when pressed takes them out here.
+    fn repeat(last: &Self::Command, times: u32) -> Self::Command {
+        if times <= REPEATS_MAX { last.clone() } else { Self::Command::default() }
+    }
+
+    /// Which entities a player may know of. By default all of them.
+    fn relevant(
+        world: &World<Self::Entity>,
+        _content: &Self::Content,
+        _viewer: PlayerId,
+        visible: &mut Slots,
+    ) {
+        world.entities().for_each(|(id, _)| visible.insert(id.slot()));
+    }
 }
+
+/// How often a command is repeated for want of a newer one, unless the game says otherwise.
+pub const REPEATS_MAX: u32 = 25;
 
 /// What one step is given besides the world.
 #[derive(Debug)]

@@ -74,8 +74,11 @@
 
 mod alone;
 pub mod bits;
+mod changes;
 pub mod channel;
+mod clock;
 pub mod codec;
+mod commands;
 pub mod delta;
 mod dice;
 #[cfg(feature = "secure")]
@@ -83,6 +86,7 @@ pub mod endpoint;
 mod entities;
 mod entity;
 mod fields;
+mod follow;
 mod game;
 pub mod kinds;
 mod list;
@@ -91,9 +95,14 @@ mod peer;
 pub mod record;
 #[cfg(feature = "secure")]
 pub mod secure;
+mod serve;
 mod slots;
+mod snapshot;
+#[cfg(test)]
+mod snapshot_tests;
 mod table;
 mod time;
+mod versions;
 mod walks;
 pub mod word;
 mod world;
@@ -103,7 +112,7 @@ pub use dice::Dice;
 pub use entities::{Entities, KindOf, Layouts};
 pub use entity::{ENTITY_SLOTS_MAX, EntityId, GENERATIONS_MAX};
 pub use fields::{Field, Fields, Networked};
-pub use game::{Game, Turn};
+pub use game::{Game, REPEATS_MAX, Turn};
 pub use list::{List, Text};
 pub use peer::Peer;
 pub use record::{Layout, Precision, settle};

@@ -104,6 +104,17 @@ impl Slots {
         }
     }
 
+    /// Makes one chunk what `members` says.
+    pub(crate) fn set_chunk(&mut self, chunk: usize, members: u32) {
+        if self.chunks.len() <= chunk && members != 0 {
+            self.chunks.resize(chunk + 1, 0);
+        }
+        if let Some(place) = self.chunks.get_mut(chunk) {
+            *place = members;
+            self.trim();
+        }
+    }
+
     /// The set in chunks of [`CHUNK_SLOTS`]: a bit for each slot, the first slot's lowest.
     pub fn chunks(&self) -> &[u32] {
         &self.chunks

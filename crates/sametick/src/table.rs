@@ -5,6 +5,7 @@ use crate::entity::EntityId;
 use crate::fields::Networked;
 use crate::record::{Layout, ROW_WORDS, Row, hash, mix};
 use crate::slots::Slots;
+use std::ops::Range;
 
 /// Entities by slot: who stands there, of which kind, with which record; and which are in sight.
 ///
@@ -101,6 +102,17 @@ impl Table {
         self.slots.clone_from(&other.slots);
         self.words.clone_from(&other.words);
         self.visible.clone_from(&other.visible);
+    }
+
+    /// Makes a range of slots what it is in `other`.
+    pub(crate) fn take_slots(&mut self, other: &Table, slots: Range<usize>, layouts: &[Layout]) {
+        for slot in slots.start..slots.end.min(other.slots.len().max(self.slots.len())) {
+            self.visible.remove(slot);
+            if let Some(head) = other.head(slot).filter(|_| other.visible.contains(slot)) {
+                let layout = &layouts[usize::from(head.kind)];
+                self.place(head, layout).copy_from_slice(other.record(slot, layout));
+            }
+        }
     }
 
     /// Whether the same entities are in sight in both, with the same records.

@@ -293,6 +293,35 @@ impl<E: Entities> World<E> {
         if slots.iter().all(lawful) { Ok(Self { tick, slots }) } else { Err(Malformed) }
     }
 
+    /// Empties the world; slots keep their generations.
+    pub(crate) fn clear(&mut self) {
+        for slot in &mut self.slots {
+            (slot.entity, slot.owner) = (None, None);
+        }
+    }
+
+    /// Puts an entity where it is known to be.
+    pub(crate) fn put(&mut self, id: EntityId, owner: Option<PlayerId>, entity: E) {
+        while self.slots.len() <= id.slot() {
+            self.slots.push(Slot { generation: 0, owner: None, entity: None });
+        }
+        self.slots[id.slot()] = Slot { generation: id.generation(), owner, entity: Some(entity) };
+    }
+
+    /// Gives everything that is not this player's back the state it has in `known`.
+    pub(crate) fn restore_others(&mut self, known: &Self, player: PlayerId) {
+        for (index, slot) in self.slots.iter_mut().enumerate() {
+            let is_own = |slot: &Slot<E>| slot.entity.is_some() && slot.owner == Some(player);
+            match known.slots.get(index) {
+                // Ours in both, or what our own prediction made or took away.
+                Some(known) if is_own(known) => {}
+                _ if is_own(slot) => {}
+                Some(known) => slot.clone_from(known),
+                None => (slot.entity, slot.owner) = (None, None),
+            }
+        }
+    }
+
     fn place(&mut self, entity: E, owner: Option<PlayerId>) -> Option<EntityId> {
         // A slot whose names are used up stays empty for good.
         let free = |slot: &Slot<E>| slot.entity.is_none() && slot.generation < GENERATIONS_MAX;

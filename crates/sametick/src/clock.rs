@@ -1,0 +1,116 @@
+//! The client's place ahead of the server: just so far that its commands arrive in time.
+//!
+//! The server tells with each snapshot how early the newest command came. A slow loop holds that
+//! margin at what the measured jitter asks for; when commands come too late, a fast path makes up for it
+//! at once. Shown time never runs backwards: it is slowed, or waits.
+
+use crate::time::{Span, Time};
+use crate::world::Tick;
+
+/// The margin is held at so many times the jitter: with usual jitter about one command in a thousand
+/// is late.
+const JITTERS: f64 = 3.0;
+const MARGIN_MIN_MICROS: f64 = 2_000.0;
+/// The slow loop changes the speed of time by at most this share.
+const SPEED_CHANGE_MAX: f64 = 0.03;
+/// How fast the slow loop takes away what is too much, in shares of it a second.
+const SLOW_GAIN: f64 = 0.5;
+/// So far off, the clock starts afresh.
+const RESET_MICROS: f64 = 1_000_000.0;
+
+/// Tells which tick a client is in.
+#[derive(Clone, Debug)]
+pub(crate) struct Clock {
+    tick_length: Span,
+    /// The client's game time in microseconds, at `at`.
+    game_micros: f64,
+    at: Time,
+    /// How fast game time runs, near 1.
+    speed: f64,
+    jitter_micros: f64,
+    margin_micros: f64,
+    is_set: bool,
+}
+
+impl Clock {
+    pub(crate) fn new(tick_length: Span, now: Time) -> Self {
+        Self {
+            tick_length,
+            game_micros: 0.0,
+            at: now,
+            speed: 1.0,
+            jitter_micros: 2_000.0,
+            margin_micros: 0.0,
+            is_set: false,
+        }
+    }
+
+    /// Whether it knows anything of the server's time.
+    pub(crate) fn is_set(&self) -> bool {
+        self.is_set
+    }
+
+    /// The tick that should have been stepped by now.
+    pub(crate) fn tick(&mut self, now: Time) -> Tick {
+        self.run(now);
+        Tick((self.game_micros / self.length()) as u32)
+    }
+
+    /// When the next tick is due.
+    pub(crate) fn next_tick_at(&self) -> Time {
+        let left = self.length() - self.game_micros.rem_euclid(self.length());
+        self.at + Span::from_micros_f64((left / self.speed).ceil())
+    }
+
+    /// The margin that it aims for.
+    pub(crate) fn margin_target(&self) -> Span {
+        Span::from_micros_f64(self.target())
+    }
+
+    /// Takes in a snapshot: its tick, half of the round trip, and by how much the newest command was early
+    /// (late, if below zero) when the server stepped that tick; none if no command had come.
+    pub(crate) fn observe(
+        &mut self,
+        now: Time,
+        tick: Tick,
+        half_trip: Span,
+        margin_micros: Option<f64>,
+    ) {
+        self.run(now);
+        let server = f64::from(tick.0) * self.length() + half_trip.as_micros() as f64;
+        let Some(margin) = margin_micros.filter(|_| self.is_set) else {
+            if !self.is_set || (self.game_micros - server).abs() > RESET_MICROS {
+                self.game_micros =
+                    server + half_trip.as_micros() as f64 + self.target() + self.length();
+                self.is_set = true;
+            }
+            return;
+        };
+        let off = (margin - self.margin_micros).abs();
+        self.jitter_micros += (off.min(100_000.0) - self.jitter_micros) * 0.1;
+        self.margin_micros += (margin - self.margin_micros) * 0.25;
+        if margin < 0.0 {
+            // Late: make up for it now, and do not do it again before the next word from the server.
+            self.game_micros += self.target() - margin;
+            self.margin_micros = self.target();
+            self.speed = 1.0;
+            return;
+        }
+        let error = (self.target() - self.margin_micros) / 1e6;
+        self.speed = 1.0 + (error * SLOW_GAIN).clamp(-SPEED_CHANGE_MAX, SPEED_CHANGE_MAX);
+    }
+
+    fn run(&mut self, now: Time) {
+        let passed = (now - self.at).as_micros() as f64;
+        self.game_micros += passed * self.speed;
+        self.at = self.at.max(now);
+    }
+
+    fn target(&self) -> f64 {
+        (self.jitter_micros * JITTERS).max(MARGIN_MIN_MICROS)
+    }
+
+    fn length(&self) -> f64 {
+        self.tick_length.as_micros() as f64
+    }
+}

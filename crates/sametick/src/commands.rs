@@ -1,0 +1,161 @@
+//! What players ask for, tick by tick: kept until the server has it, executed once, never waited for.
+
+use crate::bits::{BitReader, BitWriter};
+use crate::delta::{self, SEQUENCE_RECORDS_MAX};
+use crate::fields::Networked;
+use crate::game::Game;
+use crate::record::{Layout, settle};
+use crate::world::Tick;
+use std::collections::VecDeque;
+
+/// How far ahead of the server a command may be.
+pub const AHEAD_TICKS_MAX: u32 = 64;
+
+/// How many commands a client keeps until the server has them; each message repeats as many.
+pub const REPEATED_COMMANDS_MAX: usize = 32;
+
+const _: () = assert!(REPEATED_COMMANDS_MAX <= SEQUENCE_RECORDS_MAX);
+const _: () = assert!(REPEATED_COMMANDS_MAX as u32 <= AHEAD_TICKS_MAX);
+
+/// The client's side: what was asked for and is not known to have arrived.
+#[derive(Debug)]
+pub(crate) struct CommandLog<C> {
+    /// By tick, without gaps.
+    commands: VecDeque<(Tick, C)>,
+}
+
+impl<C> Default for CommandLog<C> {
+    fn default() -> Self {
+        Self { commands: VecDeque::new() }
+    }
+}
+
+impl<C: Networked> CommandLog<C> {
+    /// Keeps the command of a tick, rounded as the server will have it; gives it back so.
+    pub(crate) fn push(&mut self, tick: Tick, mut command: C) {
+        if settle(&mut command).is_err() {
+            command = C::default();
+        }
+        if self.commands.back().is_some_and(|(last, _)| last.0 + 1 != tick.0) {
+            // The clock jumped: what was asked for before belongs to another stretch of time.
+            self.commands.clear();
+        }
+        self.commands.push_back((tick, command));
+        if self.commands.len() > KEPT_COMMANDS_MAX {
+            self.commands.pop_front();
+        }
+    }
+
+    /// Forgets what the server has executed.
+    pub(crate) fn forget_until(&mut self, tick: Tick) {
+        while self.commands.front().is_some_and(|(first, _)| *first <= tick) {
+            self.commands.pop_front();
+        }
+    }
+
+    /// The command of a tick, if it is kept.
+    pub(crate) fn get(&self, tick: Tick) -> Option<&C> {
+        let (first, _) = self.commands.front()?;
+        let index = tick.0.checked_sub(first.0)?;
+        self.commands.get(index as usize).map(|(_, command)| command)
+    }
+
+    /// Writes the newest commands after `received`, which the server has: the first one's tick, then
+    /// each against the one before.
+    pub(crate) fn write(&self, bits: &mut BitWriter, layout: &Layout, received: Tick) {
+        let unknown = self.commands.iter().filter(|(tick, _)| *tick > received).count();
+        let count = unknown.clamp(1, REPEATED_COMMANDS_MAX).min(self.commands.len());
+        let newest = self.commands.len() - count;
+        let first = self.commands.get(newest).map_or(0, |(tick, _)| tick.0);
+        bits.write(u64::from(first), 32);
+        let records: Vec<Vec<u32>> =
+            self.commands.iter().skip(newest).map(|(_, command)| layout.record(command)).collect();
+        delta::write_sequence(bits, layout, records.iter().map(Vec::as_slice));
+    }
+}
+
+/// Enough for the longest prediction and what is not acknowledged.
+const KEPT_COMMANDS_MAX: usize = 256;
+
+/// The server's side: one player's commands by the tick they are for.
+#[derive(Debug)]
+pub(crate) struct CommandQueue<C> {
+    /// From the tick after the last executed one on.
+    waiting: VecDeque<Option<C>>,
+    executed: Tick,
+    /// The newest command that is known, for guessing.
+    last: Option<(Tick, C)>,
+    repeated_running: u32,
+    /// Since they were last told.
+    pub(crate) repeated: u32,
+    /// The newest tick for which a command has come.
+    pub(crate) newest: Tick,
+}
+
+impl<C: Networked> CommandQueue<C> {
+    pub(crate) fn new(executed: Tick) -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            executed,
+            last: None,
+            repeated_running: 0,
+            repeated: 0,
+            newest: Tick(0),
+        }
+    }
+
+    /// Reads what [`CommandLog::write`] wrote. Those for the past improve the next guess, those too far
+    /// ahead are not taken. Gives the newest tick that came.
+    pub(crate) fn read(&mut self, bits: &mut BitReader<'_>, layout: &Layout) -> Option<Tick> {
+        let first = bits.read(32) as u32;
+        let mut commands: Vec<C> = Vec::new();
+        delta::read_sequence(bits, layout, |words| commands.push(layout.value(words)));
+        if bits.failed() || commands.is_empty() {
+            return None;
+        }
+        let newest = Tick(first.checked_add(commands.len() as u32 - 1)?);
+        for (tick, command) in (first..).zip(commands) {
+            self.take(Tick(tick), command);
+        }
+        Some(newest)
+    }
+
+    fn take(&mut self, tick: Tick, command: C) {
+        if tick.0 > self.executed.0 + AHEAD_TICKS_MAX {
+            return;
+        }
+        if self.last.as_ref().is_none_or(|(last, _)| *last < tick) {
+            self.newest = self.newest.max(tick);
+        }
+        match tick.0.checked_sub(self.executed.0 + 1) {
+            Some(index) => {
+                let index = index as usize;
+                if self.waiting.len() <= index {
+                    self.waiting.resize_with(index + 1, || None);
+                }
+                // What came first counts: a command cannot be changed once it was sent.
+                self.waiting[index].get_or_insert(command);
+            }
+            // Too late to be executed, but newer than what would be repeated.
+            None if self.last.as_ref().is_some_and(|(last, _)| *last < tick) => {
+                self.last = Some((tick, command));
+            }
+            None => {}
+        }
+    }
+
+    /// The command of the next tick: what came for it or, if nothing did, what the game makes of the
+    /// last one that is known. None before any came.
+    pub(crate) fn next<G: Game<Command = C>>(&mut self) -> Option<C> {
+        self.executed.0 += 1;
+        if let Some(command) = self.waiting.pop_front().flatten() {
+            self.last = Some((self.executed, command.clone()));
+            self.repeated_running = 0;
+            return Some(command);
+        }
+        let (_, last) = self.last.as_ref()?;
+        self.repeated_running += 1;
+        self.repeated += 1;
+        Some(G::repeat(last, self.repeated_running))
+    }
+}

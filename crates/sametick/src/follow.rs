@@ -1,0 +1,218 @@
+//! The client's half of the snapshot models: follows the server's snapshots, predicts its own player,
+//! and sends what it asks for. Knows messages, no datagram.
+
+use crate::bits::{BitReader, BitWriter, Malformed};
+use crate::clock::Clock;
+use crate::commands::CommandLog;
+use crate::entities::{Entities, Layouts};
+use crate::game::{Game, Turn};
+use crate::record::{Layout, Precision};
+use crate::serve::MARGIN_UNIT_MICROS;
+use crate::snapshot::ServerTables;
+use crate::table::Table;
+use crate::time::{Span, Time};
+use crate::versions::WireLayouts;
+use crate::world::{PlayerId, Tick, World};
+use std::ops::Range;
+
+/// How far a client predicts at most, whatever the round trip.
+pub const PREDICTED_TICKS_MAX: u32 = 128;
+
+pub(crate) struct SnapshotClient<G: Game> {
+    pub(crate) me: PlayerId,
+    content: G::Content,
+    seed: u64,
+    tick_length: Span,
+    predicts: bool,
+    layouts: Layouts,
+    wire: WireLayouts,
+    command_layout: Layout,
+    tables: ServerTables,
+    /// The newest of each range of slots.
+    seen: Table,
+    clock: Clock,
+    log: CommandLog<G::Command>,
+    wish: G::Command,
+    /// The newest tick of ours that the server has a command for.
+    received: Tick,
+    /// What the newest snapshot says.
+    pub(crate) snapshot: World<G::Entity>,
+    /// The same, with our own entities stepped up to our own time.
+    predicted: World<G::Entity>,
+    has_news: bool,
+    pub(crate) repeated: u64,
+    bits: BitWriter,
+}
+
+impl<G: Game> SnapshotClient<G> {
+    /// Begins with the message that [`join`](crate::serve::SnapshotServer::join) gave.
+    pub(crate) fn new(
+        welcome: &[u8],
+        content: G::Content,
+        predicts: bool,
+        now: Time,
+    ) -> Result<Self, Malformed> {
+        let mut bits = BitReader::new(welcome);
+        let me = PlayerId(bits.read(16) as u16);
+        let _tick = Tick(bits.read(32) as u32);
+        let tick_length = Span::micros(bits.read(32));
+        let seed = bits.read(64);
+        bits.finish()?;
+        if !crate::alone::TICK_LENGTHS.contains(&tick_length) {
+            return Err(Malformed);
+        }
+        let layouts = Layouts::of::<G::Entity>();
+        Ok(Self {
+            me,
+            content,
+            seed,
+            tick_length,
+            predicts,
+            wire: WireLayouts::new(&layouts),
+            layouts,
+            command_layout: Layout::of::<G::Command>(Precision::State),
+            tables: ServerTables::default(),
+            seen: Table::default(),
+            clock: Clock::new(tick_length, now),
+            log: CommandLog::default(),
+            wish: G::Command::default(),
+            received: Tick(0),
+            snapshot: World::default(),
+            predicted: World::default(),
+            has_news: false,
+            repeated: 0,
+            bits: BitWriter::growing(2048),
+        })
+    }
+
+    /// What the player asks for from now on.
+    pub(crate) fn command(&mut self, wish: G::Command) {
+        self.wish = wish;
+    }
+
+    /// Takes in a snapshot, or a part of one.
+    pub(crate) fn read(
+        &mut self,
+        now: Time,
+        half_trip: Span,
+        message: &[u8],
+    ) -> Result<(Tick, Range<usize>), Malformed> {
+        let mut bits = BitReader::new(message);
+        let tick = Tick(bits.read(32) as u32);
+        let repeated = bits.read(6);
+        let margin = bits.read(15) as i64;
+        let received = Tick(bits.read(32) as u32);
+        let part = self.tables.read(&mut bits, self.wire.all()).ok_or(Malformed)?;
+        bits.finish()?;
+        self.repeated += repeated;
+        self.received = self.received.max(received);
+        let margin = (margin != 0).then(|| ((margin - 16_384) * MARGIN_UNIT_MICROS) as f64);
+        self.clock.observe(now, tick, half_trip, margin);
+        let slots = part.slots;
+        if tick < self.snapshot.tick() {
+            return Ok((tick, slots));
+        }
+        // The other parts of this snapshot may come later, or not at all.
+        self.seen.take_slots(part.table, slots.clone(), self.wire.all());
+        fill(&mut self.snapshot, &self.seen, &self.layouts, self.me);
+        self.snapshot.set_tick(tick);
+        self.log.forget_until(tick);
+        self.repredict();
+        Ok((tick, slots))
+    }
+
+    /// Steps as many ticks as are due.
+    pub(crate) fn advance(&mut self, now: Time) {
+        if !self.clock.is_set() {
+            return;
+        }
+        let due = self.clock.tick(now);
+        let behind = due.0.saturating_sub(self.predicted.tick().0);
+        if behind > PREDICTED_TICKS_MAX {
+            self.predicted.set_tick(Tick(due.0 - 1));
+        }
+        while self.predicted.tick() < due {
+            let tick = Tick(self.predicted.tick().0 + 1);
+            self.log.push(tick, self.wish.clone());
+            self.has_news = true;
+            self.step();
+        }
+    }
+
+    /// When the next tick is due.
+    pub(crate) fn next_wake(&self) -> Time {
+        if self.clock.is_set() { self.clock.next_tick_at() } else { Time::MAX }
+    }
+
+    /// The message to the server, if a tick has passed since the last.
+    pub(crate) fn write(&mut self) -> Option<&[u8]> {
+        if !std::mem::take(&mut self.has_news) {
+            return None;
+        }
+        self.bits.clear();
+        let (newest, before) = self.tables.acknowledgement();
+        self.bits.write(newest & 0xffff_ffff, 32);
+        self.bits.write(u64::from(before), 32);
+        self.log.write(&mut self.bits, &self.command_layout, self.received);
+        self.bits.finish().ok()
+    }
+
+    /// The world as this player should see it.
+    pub(crate) fn view(&self) -> &World<G::Entity> {
+        if self.predicts { &self.predicted } else { &self.snapshot }
+    }
+
+    /// How many ticks our own time is ahead of the newest snapshot.
+    pub(crate) fn ticks_ahead(&self) -> u32 {
+        self.predicted.tick().0.saturating_sub(self.snapshot.tick().0)
+    }
+
+    /// Starts from the newest snapshot and steps again what was predicted before.
+    fn repredict(&mut self) {
+        let until = self.predicted.tick();
+        self.predicted = self.snapshot.clone();
+        while self.predicted.tick() < until {
+            self.step();
+        }
+    }
+
+    /// One tick of our own entities; all others stay as the snapshot has them.
+    fn step(&mut self) {
+        let tick = Tick(self.predicted.tick().0 + 1);
+        if self.predicts {
+            let commands = [(self.me, self.log.get(tick).cloned())];
+            let turn = Turn {
+                tick,
+                tick_length: self.tick_length,
+                seed: self.seed,
+                content: &self.content,
+                joined: &[],
+                left: &[],
+                commands: &commands,
+            };
+            G::step(&mut self.predicted, &turn);
+            self.predicted.restore_others(&self.snapshot, self.me);
+            // What is not finite was mended; the server will say what it is.
+            let _ = self.predicted.settle();
+        }
+        self.predicted.set_tick(tick);
+    }
+}
+
+/// Makes a world of what is in sight.
+fn fill<E: Entities>(world: &mut World<E>, table: &Table, layouts: &Layouts, me: PlayerId) {
+    world.clear();
+    for slot in table.visible.iter() {
+        let Some(head) = table.head(slot) else { continue };
+        let (precision, owner) = match head.kind % 2 {
+            0 => (Precision::Shown, None),
+            _ => (Precision::State, Some(me)),
+        };
+        let layouts = layouts.at(precision);
+        if let Some(mut entity) = E::default_of(head.kind / 2) {
+            let layout = &layouts[usize::from(head.kind / 2)];
+            entity.scatter(layouts, table.record(slot, layout));
+            world.put(head.id, owner, entity);
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! The server's half of the snapshot models: steps the world, never waits, and tells each player what
+//! it may see. Knows messages and players, no datagram.
+
+use crate::bits::{BitReader, BitWriter, Malformed};
+use crate::changes::Changes;
+use crate::commands::CommandQueue;
+use crate::entities::Layouts;
+use crate::game::{Game, Turn};
+use crate::record::{Layout, Precision};
+use crate::slots::Slots;
+use crate::snapshot::{ClientBase, Frame};
+use crate::time::{Span, Time};
+use crate::versions::{Versions, WireLayouts};
+use crate::world::{PlayerId, Tick, World};
+
+/// How a game is served.
+#[derive(Clone, Copy, Debug)]
+pub struct Rates {
+    /// How long a tick takes.
+    pub tick_length: Span,
+    /// How many ticks there are to a snapshot.
+    pub ticks_per_snapshot: u32,
+}
+
+impl Default for Rates {
+    fn default() -> Self {
+        Self { tick_length: Span::micros(16_667), ticks_per_snapshot: 3 }
+    }
+}
+
+/// So many ticks at most are made up for at once; a server that was away for longer goes on from now.
+const CATCH_UP_TICKS_MAX: u32 = 10;
+
+/// How often versions that nobody names are swept away.
+const SWEEP_TICKS: u32 = 60;
+
+/// What a margin is told in.
+pub(crate) const MARGIN_UNIT_MICROS: i64 = 100;
+
+pub(crate) struct SnapshotServer<G: Game> {
+    pub(crate) world: World<G::Entity>,
+    content: G::Content,
+    seed: u64,
+    rates: Rates,
+    layouts: Layouts,
+    wire: WireLayouts,
+    command_layout: Layout,
+    versions: Versions,
+    changes: Changes,
+    players: Vec<Player<G>>,
+    joined: Vec<PlayerId>,
+    left: Vec<PlayerId>,
+    next_tick_at: Time,
+    visible: Slots,
+    bits: BitWriter,
+    /// Fields that held what is not finite, and were mended.
+    pub(crate) unsettled: u64,
+}
+
+struct Player<G: Game> {
+    id: PlayerId,
+    base: ClientBase,
+    commands: CommandQueue<G::Command>,
+    /// By how much the newest command was early, the smallest since it was last told.
+    margin_micros: Option<i64>,
+    snapshot_is_due: bool,
+}
+
+impl<G: Game> SnapshotServer<G> {
+    pub(crate) fn new(content: G::Content, seed: u64, rates: Rates, now: Time) -> Self {
+        let layouts = Layouts::of::<G::Entity>();
+        Self {
+            world: World::default(),
+            content,
+            seed,
+            rates,
+            wire: WireLayouts::new(&layouts),
+            layouts,
+            command_layout: Layout::of::<G::Command>(Precision::State),
+            versions: Versions::default(),
+            changes: Changes::default(),
+            players: Vec::new(),
+            joined: Vec::new(),
+            left: Vec::new(),
+            next_tick_at: now,
+            visible: Slots::default(),
+            bits: BitWriter::growing(MESSAGE_BYTES_MAX),
+            unsettled: 0,
+        }
+    }
+
+    /// Lets a player in from the next tick on, and gives the message that tells it so.
+    pub(crate) fn join(&mut self, id: PlayerId) -> Vec<u8> {
+        self.players.push(Player {
+            id,
+            base: ClientBase::default(),
+            commands: CommandQueue::new(self.world.tick()),
+            margin_micros: None,
+            snapshot_is_due: false,
+        });
+        self.players.sort_by_key(|player| player.id);
+        self.joined.push(id);
+        let mut bits = BitWriter::growing(64);
+        bits.write(u64::from(id.0), 16);
+        bits.write(u64::from(self.world.tick().0), 32);
+        bits.write(self.rates.tick_length.as_micros(), 32);
+        bits.write(self.seed, 64);
+        bits.finish().expect("a welcome is short").to_vec()
+    }
+
+    pub(crate) fn leave(&mut self, id: PlayerId) {
+        self.players.retain(|player| player.id != id);
+        self.left.push(id);
+    }
+
+    /// Takes in what a player sent.
+    pub(crate) fn read(
+        &mut self,
+        now: Time,
+        from: PlayerId,
+        message: &[u8],
+    ) -> Result<(), Malformed> {
+        let player = self.players.iter_mut().find(|player| player.id == from).ok_or(Malformed)?;
+        let mut bits = BitReader::new(message);
+        let newest = bits.read(32);
+        let before = bits.read(32) as u32;
+        let tick = player.commands.read(&mut bits, &self.command_layout);
+        bits.finish()?;
+        let tick = tick.ok_or(Malformed)?;
+        player.base.acknowledge(newest);
+        for back in (1..=32).filter(|back| before & 1 << (back - 1) != 0) {
+            player.base.acknowledge(newest.saturating_sub(back));
+        }
+        let ahead = i64::from(tick.0) - i64::from(self.world.tick().0) - 1;
+        let until_next = (self.next_tick_at - now).as_micros() as i64
+            - (now - self.next_tick_at).as_micros() as i64;
+        let margin = until_next + ahead * self.rates.tick_length.as_micros() as i64;
+        player.margin_micros = Some(player.margin_micros.map_or(margin, |least| least.min(margin)));
+        Ok(())
+    }
+
+    /// Steps as many ticks as are due.
+    pub(crate) fn advance(&mut self, now: Time) {
+        let mut steps = 0;
+        while now >= self.next_tick_at {
+            if steps == CATCH_UP_TICKS_MAX {
+                self.next_tick_at = now;
+            }
+            self.step();
+            self.next_tick_at += self.rates.tick_length;
+            steps += 1;
+        }
+    }
+
+    pub(crate) fn next_wake(&self) -> Time {
+        self.next_tick_at
+    }
+
+    fn step(&mut self) {
+        let commands: Vec<(PlayerId, Option<G::Command>)> = self
+            .players
+            .iter_mut()
+            .map(|player| (player.id, player.commands.next::<G>()))
+            .collect();
+        let tick = Tick(self.world.tick().0 + 1);
+        let turn = Turn {
+            tick,
+            tick_length: self.rates.tick_length,
+            seed: self.seed,
+            content: &self.content,
+            joined: &self.joined,
+            left: &self.left,
+            commands: &commands,
+        };
+        G::step(&mut self.world, &turn);
+        self.joined.clear();
+        self.left.clear();
+        self.world.set_tick(tick);
+        self.unsettled += u64::from(self.world.settle().is_err());
+        if tick.0.is_multiple_of(self.rates.ticks_per_snapshot) {
+            self.versions.update(&self.world, &self.layouts);
+            self.changes.clear();
+            self.players.iter_mut().for_each(|player| player.snapshot_is_due = true);
+        }
+        if tick.0.is_multiple_of(SWEEP_TICKS) {
+            self.versions.sweep(self.players.iter().flat_map(|player| player.base.named()));
+        }
+    }
+
+    /// Writes the snapshot that is due for a player, if one is, in parts of at most `bytes_max`.
+    pub(crate) fn write(
+        &mut self,
+        to: PlayerId,
+        bytes_max: usize,
+        budget_bytes: usize,
+        mut part: impl FnMut(u64, &[u8]),
+    ) {
+        let Some(player) = self.players.iter_mut().find(|player| player.id == to) else { return };
+        if !player.snapshot_is_due || budget_bytes < MESSAGE_BYTES_MIN {
+            return;
+        }
+        player.snapshot_is_due = false;
+        self.visible.clear();
+        G::relevant(&self.world, &self.content, to, &mut self.visible);
+        let margin = player.margin_micros.take().map(|micros| micros / MARGIN_UNIT_MICROS);
+        let margin = margin.map_or(0, |units| units.clamp(-16_383, 16_383) + 16_384);
+        let repeated = std::mem::take(&mut player.commands.repeated).min(63);
+        let tick = self.world.tick();
+        let newest = player.commands.newest;
+        let head = move |bits: &mut BitWriter| {
+            bits.write(u64::from(tick.0), 32);
+            bits.write(u64::from(repeated), 6);
+            bits.write(margin as u64, 15);
+            bits.write(u64::from(newest.0), 32);
+        };
+        let mut frame = Frame {
+            layouts: self.wire.all(),
+            versions: &self.versions,
+            changes: &mut self.changes,
+        };
+        self.bits.clear();
+        head(&mut self.bits);
+        let mut finished = |number: u64, bits: &mut BitWriter| {
+            if let Ok(message) = bits.finish() {
+                part(number, message);
+            }
+            bits.clear();
+            head(bits);
+        };
+        let limits = (bytes_max, budget_bytes);
+        player.base.write(&mut frame, to, &self.visible, limits, &mut finished, &mut self.bits);
+    }
+
+    /// Bytes on the heap for one player.
+    pub(crate) fn memory_bytes(&self, of: PlayerId) -> usize {
+        let player = self.players.iter().find(|player| player.id == of);
+        player.map_or(0, |player| player.base.memory_bytes() + size_of::<Player<G>>())
+    }
+}
+
+const MESSAGE_BYTES_MAX: usize = 2048;
+const MESSAGE_BYTES_MIN: usize = 64;

@@ -1,0 +1,421 @@
+//! What one player is told of one tick, and the common base it is told against.
+//!
+//! Both ends keep tables of what the client has. The table named N is the one that the snapshot N was
+//! built on, overwritten by what N carried: a function of N alone, whatever order acknowledgements come
+//! in. Every snapshot names its base; the server builds on the newest table that the client has
+//! acknowledged. Who leaves sight stays in the tables, so that one who returns costs only what changed.
+//!
+//! A snapshot that does not fit one datagram goes in parts, each a range of slots with a name and a
+//! base of its own: a lost part costs its range and nothing else.
+
+use crate::bits::{BitReader, BitWriter};
+use crate::changes::Changes;
+use crate::delta;
+use crate::entity::{ENTITY_SLOTS_MAX, EntityId, GENERATION_BITS};
+use crate::record::Layout;
+use crate::slots::{CHUNK_SLOTS, Slots, places, read_members, write_members};
+use crate::table::{Head, Table};
+use crate::versions::{VersionId, Versions};
+use crate::world::PlayerId;
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// How many tables each end keeps of a connection.
+pub const TABLES_MAX: usize = 32;
+
+/// The most that a part takes besides its entities.
+const HEAD_BITS_MAX: usize = 16 + 6 + 2 * 8;
+
+const NUMBER_BITS: u32 = 16;
+/// How far back a base is; zero is the empty table that both ends begin with.
+const BACK_BITS: u32 = 6;
+const BACK_MAX: u64 = (1 << BACK_BITS) - 1;
+const CHUNK_BITS: u32 = 8;
+const CHUNKS_MAX: usize = ENTITY_SLOTS_MAX / CHUNK_SLOTS;
+
+/// What the server knows of one client: which version of each entity it has, as far as it said so.
+#[derive(Debug, Default)]
+pub(crate) struct ClientBase {
+    last_number: u64,
+    tables: VecDeque<SentTable>,
+    /// By slot, the number of the part that last carried it.
+    carried: Vec<u64>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct SentTable {
+    number: u64,
+    chunks: Range<usize>,
+    /// By slot.
+    versions: Vec<VersionId>,
+    visible: Slots,
+    is_acknowledged: bool,
+}
+
+/// Everything that all clients' snapshots of one tick share.
+pub(crate) struct Frame<'a> {
+    pub(crate) layouts: &'a [Layout],
+    pub(crate) versions: &'a Versions,
+    pub(crate) changes: &'a mut Changes,
+}
+
+/// One changed entity that may be carried: its slot, and its change in the cache.
+struct Candidate {
+    slot: usize,
+    change: Range<usize>,
+}
+
+impl ClientBase {
+    /// Takes in that the client has decoded the part `number`.
+    pub(crate) fn acknowledge(&mut self, number: u64) {
+        let table = self.tables.iter_mut().find(|table| table.number == number);
+        let Some(table) = table.filter(|table| !table.is_acknowledged) else { return };
+        table.is_acknowledged = true;
+        let chunks = table.chunks.clone();
+        // Older ones of the same range serve nobody any more: what is under way has tables of its own.
+        self.tables.retain(|table| {
+            let is_covered = chunks.start <= table.chunks.start && table.chunks.end <= chunks.end;
+            !(table.is_acknowledged && table.number < number && is_covered)
+        });
+    }
+
+    /// All versions that the tables name.
+    pub(crate) fn named(&self) -> impl Iterator<Item = &[VersionId]> {
+        self.tables.iter().map(|table| &table.versions[..])
+    }
+
+    /// Bytes on the heap.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let table = |table: &SentTable| table.versions.capacity() * size_of::<VersionId>() + 16;
+        self.tables.iter().map(table).sum::<usize>() + self.carried.capacity() * size_of::<u64>()
+    }
+
+    /// Writes the parts of a snapshot of those in sight, each of at most `bytes_max`, and hands each
+    /// out. At most `budget_bytes` are written: those who were carried least recently come first, so
+    /// that everyone's turn comes.
+    pub(crate) fn write(
+        &mut self,
+        frame: &mut Frame<'_>,
+        viewer: PlayerId,
+        visible: &Slots,
+        (bytes_max, budget_bytes): (usize, usize),
+        part: &mut impl FnMut(u64, &mut BitWriter),
+        bits: &mut BitWriter,
+    ) {
+        let slots = frame.versions.slots_used();
+        self.carried.resize(slots.max(self.carried.len()), 0);
+        let chunks = slots.div_ceil(CHUNK_SLOTS);
+        let mut from = 0;
+        let mut budget_bits = 8 * budget_bytes;
+        loop {
+            let written = self.write_part(
+                frame,
+                viewer,
+                visible,
+                from..chunks,
+                8 * bytes_max,
+                &mut budget_bits,
+                bits,
+            );
+            part(self.last_number, bits);
+            from = written;
+            if from >= chunks {
+                return;
+            }
+            bits.clear();
+        }
+    }
+
+    /// Writes one part from the first of `chunks` on and gives the chunk where the next one starts.
+    #[expect(clippy::too_many_arguments, reason = "a part is a snapshot with a range and a size")]
+    fn write_part(
+        &mut self,
+        frame: &mut Frame<'_>,
+        viewer: PlayerId,
+        visible: &Slots,
+        chunks: Range<usize>,
+        bits_max: usize,
+        budget_bits: &mut usize,
+        bits: &mut BitWriter,
+    ) -> usize {
+        let base = self.base_for(&chunks);
+        let number = self.last_number + 1;
+        let mut now = base.map_or_else(SentTable::default, |index| self.tables[index].clone());
+        let back = base.map_or(0, |index| number - self.tables[index].number);
+        now.versions.resize(frame.versions.slots_used().max(now.versions.len()), VersionId::NONE);
+        // What each chunk would take, until the part is full.
+        let mut candidates: Vec<Candidate> = Vec::new();
+        let mut bits_used = HEAD_BITS_MAX;
+        let mut end = chunks.start;
+        while end < chunks.end {
+            let before = candidates.len();
+            let mut chunk_bits = 1 + 32 + 1 + 32;
+            for place in places(chunk_of(visible, end)) {
+                let slot = end * CHUNK_SLOTS + place;
+                let newest = frame.versions.newest(slot, viewer);
+                if newest != now.versions[slot] {
+                    let change = frame.changes.get(
+                        frame.layouts,
+                        frame.versions,
+                        now.versions[slot],
+                        newest,
+                    );
+                    chunk_bits += change.len();
+                    candidates.push(Candidate { slot, change });
+                }
+            }
+            if bits_used + chunk_bits > bits_max && end > chunks.start {
+                candidates.truncate(before);
+                break;
+            }
+            bits_used += chunk_bits;
+            end += 1;
+        }
+        self.fit(&mut candidates, bits_max.min(*budget_bits));
+        let written = bits.bits_written();
+        self.last_number = number;
+        bits.write(number & 0xffff, NUMBER_BITS);
+        bits.write(back, BACK_BITS);
+        bits.write(chunks.start as u64, CHUNK_BITS);
+        bits.write((end - chunks.start) as u64, CHUNK_BITS);
+        let mut rest = candidates.iter().peekable();
+        for chunk in chunks.start..end {
+            let mut members = 0;
+            let mut ahead = rest.clone();
+            while let Some(candidate) = ahead.next_if(|c| c.slot / CHUNK_SLOTS == chunk) {
+                members |= 1 << (candidate.slot % CHUNK_SLOTS);
+            }
+            // Whom the client does not know yet, and is not told of now, it cannot see.
+            let is_known = |slot: usize| {
+                let head = |version| frame.versions.get(version).map(|(head, _)| head);
+                head(now.versions[slot]) == head(frame.versions.newest(slot, viewer))
+            };
+            let unknown = places(chunk_of(visible, chunk) & !members)
+                .filter(|place| !is_known(chunk * CHUNK_SLOTS + place))
+                .fold(0, |unknown, place| unknown | 1 << place);
+            let in_sight = chunk_of(visible, chunk) & !unknown;
+            write_visible(bits, in_sight, chunk_of(&now.visible, chunk));
+            now.visible.set_chunk(chunk, in_sight);
+            write_members(bits, members, in_sight);
+            while let Some(candidate) = rest.next_if(|c| c.slot / CHUNK_SLOTS == chunk) {
+                frame.changes.write(candidate.change.clone(), bits);
+                now.versions[candidate.slot] = frame.versions.newest(candidate.slot, viewer);
+                self.carried[candidate.slot] = number;
+            }
+        }
+        *budget_bits = budget_bits.saturating_sub(bits.bits_written() - written);
+        (now.number, now.chunks, now.is_acknowledged) = (number, chunks.start..end, false);
+        self.tables.push_back(now);
+        if self.tables.len() > TABLES_MAX {
+            self.forget_one();
+        }
+        end
+    }
+
+    /// Drops those whose turn is not now, if not all fit.
+    fn fit(&self, candidates: &mut Vec<Candidate>, bits_max: usize) {
+        let bits: usize = candidates.iter().map(|candidate| candidate.change.len()).sum();
+        if bits + HEAD_BITS_MAX <= bits_max {
+            return;
+        }
+        candidates.sort_by_key(|candidate| self.carried[candidate.slot]);
+        let mut left = bits_max.saturating_sub(HEAD_BITS_MAX + 2 * CHUNK_SLOTS);
+        let fits = |candidate: &Candidate| {
+            let fits = candidate.change.len() <= left;
+            left = left.saturating_sub(candidate.change.len());
+            fits
+        };
+        let count = candidates.iter().map(fits).take_while(|fits| *fits).count();
+        // One at least: whatever is too long for its share goes when it is alone.
+        candidates.truncate(count.max(1));
+        candidates.sort_by_key(|candidate| candidate.slot);
+    }
+
+    /// The newest table that the client has and that carried these chunks or, if there is none, the
+    /// newest of all.
+    fn base_for(&self, chunks: &Range<usize>) -> Option<usize> {
+        let number = self.last_number + 1;
+        let usable = |index: &usize| {
+            let table = &self.tables[*index];
+            table.is_acknowledged && number - table.number <= BACK_MAX
+        };
+        let overlaps = |index: &usize| {
+            let table = &self.tables[*index].chunks;
+            table.start <= chunks.start && chunks.start < table.end.max(1)
+        };
+        let newest_first = || (0..self.tables.len()).rev().filter(usable);
+        newest_first().find(overlaps).or_else(|| newest_first().next())
+    }
+
+    /// Forgets the oldest table that is not the newest acknowledged one.
+    fn forget_one(&mut self) {
+        let newest = self.tables.iter().rposition(|table| table.is_acknowledged);
+        let oldest = (0..self.tables.len()).find(|index| Some(*index) != newest);
+        self.tables.remove(oldest.unwrap_or(0));
+    }
+}
+
+/// What a part brought.
+pub(crate) struct ReceivedPart<'a> {
+    pub(crate) number: u64,
+    /// The table that it names.
+    pub(crate) table: &'a Table,
+    /// The slots that it is about.
+    pub(crate) slots: Range<usize>,
+}
+
+/// What a client has: the tables of the parts it decoded.
+#[derive(Debug, Default)]
+pub(crate) struct ServerTables {
+    tables: VecDeque<ReceivedTable>,
+    newest: u64,
+}
+
+#[derive(Debug, Default)]
+struct ReceivedTable {
+    number: u64,
+    table: Table,
+}
+
+impl ServerTables {
+    /// Reads a part; none if it is damaged, known already, or its base is gone.
+    pub(crate) fn read(
+        &mut self,
+        bits: &mut BitReader<'_>,
+        layouts: &[Layout],
+    ) -> Option<ReceivedPart<'_>> {
+        let number = nearest(self.newest, bits.read(NUMBER_BITS) as u16);
+        let back = bits.read(BACK_BITS);
+        let first = bits.read(CHUNK_BITS) as usize;
+        let end = first + bits.read(CHUNK_BITS) as usize;
+        let known = self.tables.iter().any(|table| table.number == number);
+        if bits.failed() || end > CHUNKS_MAX || known || number == 0 {
+            return None;
+        }
+        let empty = Table::default();
+        let base = if back == 0 {
+            &empty
+        } else {
+            let named = number.checked_sub(back)?;
+            &self.tables.iter().find(|table| table.number == named)?.table
+        };
+        let mut table = Table::default();
+        table.copy_from(base);
+        read_chunks(bits, layouts, base, &mut table, first..end);
+        if bits.failed() {
+            return None;
+        }
+        self.newest = self.newest.max(number);
+        let place = self.tables.partition_point(|table| table.number < number);
+        self.tables.insert(place, ReceivedTable { number, table });
+        if self.tables.len() > TABLES_MAX + BACK_MAX as usize {
+            self.tables.pop_front();
+        }
+        let place = self.tables.partition_point(|table| table.number < number);
+        let table = &self.tables.get(place)?.table;
+        Some(ReceivedPart { number, table, slots: first * CHUNK_SLOTS..end * CHUNK_SLOTS })
+    }
+
+    /// The newest part and, a bit each, which of the 32 before it were decoded.
+    pub(crate) fn acknowledgement(&self) -> (u64, u32) {
+        let bit = |table: &ReceivedTable| match self.newest - table.number {
+            back @ 1..=32 => 1 << (back - 1),
+            _ => 0,
+        };
+        (self.newest, self.tables.iter().fold(0, |bits, table| bits | bit(table)))
+    }
+}
+
+fn read_chunks(
+    bits: &mut BitReader<'_>,
+    layouts: &[Layout],
+    base: &Table,
+    now: &mut Table,
+    chunks: Range<usize>,
+) {
+    let mut visible = base.visible.clone();
+    for chunk in chunks {
+        let in_sight = read_visible(bits, chunk_of(&base.visible, chunk));
+        visible.set_chunk(chunk, in_sight);
+        for place in places(read_members(bits, in_sight)) {
+            read_entity(bits, layouts, base, now, chunk * CHUNK_SLOTS + place);
+            if bits.failed() {
+                return;
+            }
+        }
+        // In sight without a state: nobody sends that.
+        if places(in_sight).any(|place| now.head(chunk * CHUNK_SLOTS + place).is_none()) {
+            return bits.fail();
+        }
+    }
+    now.visible = visible;
+}
+
+/// Writes one change: against its base version or, if that is another entity's or none, whole.
+pub(crate) fn write_entity(
+    bits: &mut BitWriter,
+    layouts: &[Layout],
+    base: Option<(Head, &[u32])>,
+    head: Head,
+    words: &[u32],
+) {
+    let layout = &layouts[usize::from(head.kind)];
+    let known = base.filter(|(base_head, _)| *base_head == head);
+    bits.write_bool(known.is_none());
+    if known.is_none() {
+        bits.write(u64::from(head.id.generation()), GENERATION_BITS);
+        bits.write(u64::from(head.kind), 8);
+    }
+    delta::write(bits, layout, known.map_or(layout.initial(), |(_, words)| words), words);
+}
+
+fn read_entity(
+    bits: &mut BitReader<'_>,
+    layouts: &[Layout],
+    base: &Table,
+    now: &mut Table,
+    slot: usize,
+) {
+    let is_whole = bits.read_bool();
+    let head = if is_whole {
+        EntityId::new(slot, bits.read(GENERATION_BITS) as u32)
+            .map(|id| Head { id, kind: bits.read(8) as u8 })
+    } else {
+        base.head(slot)
+    };
+    let Some(head) = head.filter(|head| usize::from(head.kind) < layouts.len()) else {
+        return bits.fail();
+    };
+    let layout = &layouts[usize::from(head.kind)];
+    let words = now.place(head, layout);
+    let against = if is_whole { layout.initial() } else { base.record(slot, layout) };
+    delta::read(bits, layout, against, words);
+}
+
+fn write_visible(bits: &mut BitWriter, now: u32, base: u32) {
+    bits.write_bool(now != base);
+    if now != base {
+        bits.write(u64::from(now), CHUNK_SLOTS as u32);
+    }
+}
+
+fn read_visible(bits: &mut BitReader<'_>, base: u32) -> u32 {
+    if !bits.read_bool() {
+        return base;
+    }
+    let now = bits.read(CHUNK_SLOTS as u32) as u32;
+    if now == base {
+        bits.fail();
+    }
+    now
+}
+
+fn chunk_of(slots: &Slots, chunk: usize) -> u32 {
+    slots.chunks().get(chunk).copied().unwrap_or(0)
+}
+
+/// The number nearest to `around` with these low bits; before the first there is none.
+fn nearest(around: u64, low: u16) -> u64 {
+    let ahead = low.wrapping_sub(around as u16).cast_signed();
+    around.checked_add_signed(i64::from(ahead)).unwrap_or(0)
+}

@@ -1,0 +1,327 @@
+//! Server and clients of the snapshot models, joined by lossy lines in virtual time: what a client has
+//! is what the server showed it, always, and what it predicts is what the server then says.
+
+use crate::follow::SnapshotClient;
+use crate::serve::{Rates, SnapshotServer};
+use crate::{
+    Dice, Fields, Game, Networked, PlayerId, Precision, Slots, Span, Tick, Time, Turn, World,
+};
+use std::collections::{BTreeMap, BinaryHeap};
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Wish {
+    aim: f32,
+    run: bool,
+    fire: bool,
+}
+
+impl Networked for Wish {
+    fn fields<F: Fields>(&mut self, f: &mut F) {
+        f.angle("aim", &mut self.aim, 10);
+        f.bool("run", &mut self.run);
+        f.bool("fire", &mut self.fire);
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Runner {
+    position: [f32; 2],
+    speed: f32,
+    health: u8,
+    shots: u16,
+}
+
+impl Networked for Runner {
+    fn fields<F: Fields>(&mut self, f: &mut F) {
+        f.exacts("position", &mut self.position).shown_each(-200.0..=200.0, 0.01);
+        f.exact("speed", &mut self.speed).shown(0.0..=10.0, 0.1);
+        f.int("health", &mut self.health, 0..=100);
+        f.bits("shots", &mut self.shots, 16);
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Crate {
+    colour: u8,
+}
+
+impl Networked for Crate {
+    fn fields<F: Fields>(&mut self, f: &mut F) {
+        f.int("colour", &mut self.colour, 0..=255);
+    }
+}
+
+crate::entities! { pub(crate) enum Entity { Runner, Crate } }
+
+/// Runners who only see those within some distance, and crates that change now and then.
+struct Yard;
+
+const CRATES: u16 = 150;
+const SIGHT_METRES: f32 = 60.0;
+
+impl Game for Yard {
+    type Entity = Entity;
+    type Command = Wish;
+    type Content = ();
+
+    fn step(world: &mut World<Entity>, turn: &Turn<'_, Self>) {
+        if turn.tick() == Tick(1) {
+            (0..CRATES).for_each(|colour| {
+                world.spawn(Crate { colour: colour as u8 });
+            });
+        }
+        for player in turn.left() {
+            if let Some((id, _)) = world.owned::<Runner>(player) {
+                world.despawn(id);
+            }
+        }
+        for player in turn.joined() {
+            let start = f32::from(player.0) * 15.0;
+            world.spawn_owned(
+                player,
+                Runner { position: [start, 0.0], health: 100, ..Runner::default() },
+            );
+        }
+        for (player, wish) in turn.commands() {
+            let Some((_, runner)) = world.owned_mut::<Runner>(player) else { continue };
+            let (north, east) = libm::sincosf(wish.aim);
+            runner.speed += (if wish.run { 8.0 } else { 0.0 } - runner.speed) * 0.2;
+            runner.position[0] =
+                (runner.position[0] + east * runner.speed * turn.dt()).clamp(-200.0, 200.0);
+            runner.position[1] =
+                (runner.position[1] + north * runner.speed * turn.dt()).clamp(-200.0, 200.0);
+            runner.shots = runner.shots.wrapping_add(u16::from(wish.fire));
+        }
+        for (id, painted) in world.all_mut::<Crate>() {
+            if turn.dice(id, 1).chance(0.01) {
+                painted.colour = painted.colour.wrapping_add(1);
+            }
+        }
+    }
+
+    fn relevant(world: &World<Entity>, _content: &(), viewer: PlayerId, visible: &mut Slots) {
+        let Some((_, me)) = world.owned::<Runner>(viewer) else { return };
+        for (id, _) in world.all::<Crate>() {
+            visible.insert(id.slot());
+        }
+        for (id, other) in world.all::<Runner>() {
+            let off = [0, 1].map(|axis| other.position[axis] - me.position[axis]);
+            if off[0] * off[0] + off[1] * off[1] < SIGHT_METRES * SIGHT_METRES {
+                visible.insert(id.slot());
+            }
+        }
+    }
+}
+
+/// A message under way: when it arrives, in which order it was sent, to whom, and what it says.
+type Flight = std::cmp::Reverse<(Time, u64, Option<usize>, usize, Vec<u8>)>;
+
+struct Simulation {
+    now: Time,
+    dice: Dice,
+    loss: f64,
+    delay: Span,
+    jitter_micros: u64,
+    budget_bytes: usize,
+    server: SnapshotServer<Yard>,
+    clients: Vec<SnapshotClient<Yard>>,
+    under_way: BinaryHeap<Flight>,
+    sent: u64,
+    /// What the server showed to each client at each tick: the hash of each entity in sight.
+    shown: Vec<BTreeMap<Tick, BTreeMap<usize, u64>>>,
+    wishes: Vec<Dice>,
+    checked: u64,
+}
+
+impl Simulation {
+    fn new(seed: u64, clients: u16, predicts: bool) -> Self {
+        let mut server = SnapshotServer::<Yard>::new((), seed, Rates::default(), Time::ZERO);
+        let join = |id| {
+            let welcome = server.join(PlayerId(id));
+            SnapshotClient::new(&welcome, (), predicts, Time::ZERO).expect("a lawful welcome")
+        };
+        Self {
+            now: Time::ZERO,
+            dice: Dice::new(seed, 1),
+            loss: 0.0,
+            delay: Span::millis(40),
+            jitter_micros: 0,
+            budget_bytes: 100_000,
+            clients: (0..clients).map(join).collect(),
+            server,
+            under_way: BinaryHeap::new(),
+            sent: 0,
+            shown: (0..clients).map(|_| BTreeMap::new()).collect(),
+            wishes: (0..clients).map(|id| Dice::new(seed, 100 + u64::from(id))).collect(),
+            checked: 0,
+        }
+    }
+
+    fn send(&mut self, to: Option<usize>, from: usize, message: Vec<u8>) {
+        if self.dice.chance(self.loss) {
+            return;
+        }
+        let jitter = Span::micros(self.dice.below(self.jitter_micros + 1));
+        let arrival = self.now + self.delay + jitter;
+        self.sent += 1;
+        self.under_way.push(std::cmp::Reverse((arrival, self.sent, to, from, message)));
+    }
+
+    fn run(&mut self, seconds: u64) {
+        let end = self.now + Span::seconds(seconds);
+        while self.now < end {
+            self.step();
+            self.now += Span::millis(1);
+        }
+    }
+
+    fn step(&mut self) {
+        while self.under_way.peek().is_some_and(|flight| flight.0.0 <= self.now) {
+            let Some(std::cmp::Reverse((_, _, to, from, message))) = self.under_way.pop() else {
+                break;
+            };
+            match to {
+                None => self
+                    .server
+                    .read(self.now, PlayerId(from as u16), &message)
+                    .expect("well formed"),
+                Some(client) => self.deliver(client, &message),
+            }
+        }
+        self.server.advance(self.now);
+        for client in 0..self.clients.len() {
+            self.record(client);
+            let mut parts = Vec::new();
+            let budget = self.budget_bytes;
+            self.server
+                .write(PlayerId(client as u16), 1100, budget, |_, part| parts.push(part.to_vec()));
+            parts.into_iter().for_each(|part| self.send(Some(client), client, part));
+        }
+        for client in 0..self.clients.len() {
+            if self.now.as_micros().is_multiple_of(200_000) {
+                let dice = &mut self.wishes[client];
+                let aim = dice.unit() as f32 * 6.0 - 3.0;
+                self.clients[client].command(Wish {
+                    aim,
+                    run: dice.chance(0.8),
+                    fire: dice.chance(0.3),
+                });
+            }
+            self.clients[client].advance(self.now);
+            if let Some(message) = self.clients[client].write().map(<[u8]>::to_vec) {
+                self.send(None, client, message);
+            }
+        }
+    }
+
+    /// What the server would show this client now.
+    fn record(&mut self, client: usize) {
+        let (world, me) = (&self.server.world, PlayerId(client as u16));
+        if self.shown[client].contains_key(&world.tick()) {
+            return;
+        }
+        let mut visible = Slots::default();
+        Yard::relevant(world, &(), me, &mut visible);
+        let hashes = hashes(world, |slot, _| visible.contains(slot), me);
+        self.shown[client].insert(world.tick(), hashes);
+    }
+
+    fn deliver(&mut self, client: usize, message: &[u8]) {
+        let read = self.clients[client].read(self.now, self.delay, message);
+        let Ok((tick, slots)) = read else { return };
+        let follower = &self.clients[client];
+        if follower.snapshot.tick() != tick || self.budget_bytes < 100_000 {
+            return;
+        }
+        let me = PlayerId(client as u16);
+        let seen = hashes(&follower.snapshot, |slot, _| slots.contains(&slot), me);
+        let shown = &self.shown[client][&tick];
+        let expected: BTreeMap<usize, u64> =
+            shown.iter().filter(|(slot, _)| slots.contains(slot)).map(|(s, h)| (*s, *h)).collect();
+        let wrong: Vec<usize> = slots.filter(|slot| seen.get(slot) != expected.get(slot)).collect();
+        assert!(wrong.is_empty(), "client {client} at {tick:?}: slots {wrong:?} are wrong");
+        self.checked += 1;
+    }
+}
+
+/// A number for each entity's record, at the precision that a player gets.
+fn hashes(
+    world: &World<Entity>,
+    wanted: impl Fn(usize, &Entity) -> bool,
+    me: PlayerId,
+) -> BTreeMap<usize, u64> {
+    let layouts = crate::Layouts::of::<Entity>();
+    let mut hashes = BTreeMap::new();
+    for (id, entity) in world.entities().filter(|(id, entity)| wanted(id.slot(), entity)) {
+        let own = world.owner(id) == Some(me);
+        let precision = if own { Precision::State } else { Precision::Shown };
+        let mut table = crate::Table::default();
+        let head = crate::Head { id, kind: crate::Entities::kind(entity) };
+        crate::Entities::gather(&mut entity.clone(), layouts.at(precision), head, &mut table);
+        hashes.insert(id.slot(), table.hash(layouts.at(precision)));
+    }
+    hashes
+}
+
+#[test]
+fn a_client_has_what_the_server_showed_it_at_every_tick() {
+    for seed in 0..12 {
+        let mut simulation = Simulation::new(seed, 3, true);
+        simulation.loss = [0.0, 0.1, 0.3][seed as usize % 3];
+        simulation.jitter_micros = 30_000 * (seed % 2);
+        simulation.run(20);
+        assert!(
+            simulation.checked > 200,
+            "seed {seed}: {} snapshots were checked",
+            simulation.checked
+        );
+    }
+}
+
+#[test]
+fn prediction_is_what_the_server_then_says() {
+    let mut simulation = Simulation::new(3, 2, true);
+    simulation.run(2);
+    let mut predicted: BTreeMap<Tick, Runner> = BTreeMap::new();
+    let mut compared = 0;
+    for _ in 0..10_000 {
+        simulation.step();
+        simulation.now += Span::millis(1);
+        let client = &simulation.clients[0];
+        let mine =
+            |world: &World<Entity>| world.owned::<Runner>(PlayerId(0)).map(|(_, r)| r.clone());
+        if let Some(runner) = mine(client.view()) {
+            predicted.insert(client.view().tick(), runner);
+        }
+        if let (Some(runner), Some(expected)) =
+            (mine(&client.snapshot), predicted.get(&client.snapshot.tick()))
+        {
+            assert_eq!(runner, *expected, "at {:?}", client.snapshot.tick());
+            compared += 1;
+        }
+    }
+    assert!(compared > 1000, "{compared} ticks were compared");
+    assert_eq!(simulation.clients[0].repeated, 0, "no command came late");
+}
+
+#[test]
+fn commands_are_in_time_again_within_a_second_of_a_step_in_delay() {
+    let mut simulation = Simulation::new(5, 1, true);
+    simulation.run(5);
+    let before = simulation.clients[0].repeated;
+    simulation.delay = Span::millis(90);
+    simulation.run(1);
+    let during = simulation.clients[0].repeated;
+    simulation.run(5);
+    assert!(during > before, "the step was felt");
+    assert_eq!(simulation.clients[0].repeated, during, "and made up for within a second");
+}
+
+#[test]
+fn a_budget_too_small_for_all_makes_progress_with_everyone() {
+    let mut simulation = Simulation::new(7, 3, true);
+    simulation.budget_bytes = 120;
+    simulation.run(30);
+    let crates = simulation.clients[0].snapshot.all::<Crate>().count();
+    assert_eq!(crates, usize::from(CRATES), "all have come at last");
+}

@@ -1,0 +1,180 @@
+//! Every recent state of every entity, as records, stored once however many clients have it.
+//!
+//! A version is a number. Clients' bases are lists of them; whatever no base and no newest state names
+//! is swept away now and then.
+
+use crate::entities::{Entities, Layouts};
+use crate::entity::EntityId;
+use crate::record::{Layout, Precision};
+use crate::table::{Head, Table};
+use crate::world::{PlayerId, World};
+
+/// Names a version; none is zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct VersionId(u32);
+
+impl VersionId {
+    pub(crate) const NONE: Self = Self(0);
+
+    pub(crate) fn is_none(self) -> bool {
+        self == Self::NONE
+    }
+
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// An entity's record at one precision.
+#[derive(Clone, Debug)]
+struct Version {
+    head: Head,
+    words: Vec<u32>,
+}
+
+/// The layouts of what is on the wire: each kind twice, as others see it and as its owner does.
+#[derive(Clone, Debug)]
+pub(crate) struct WireLayouts {
+    layouts: Vec<Layout>,
+}
+
+impl WireLayouts {
+    pub(crate) fn new(layouts: &Layouts) -> Self {
+        let pairs = layouts.shown.iter().zip(&layouts.state);
+        Self { layouts: pairs.flat_map(|(shown, state)| [shown.clone(), state.clone()]).collect() }
+    }
+
+    /// The number of a kind on the wire.
+    pub(crate) fn kind(kind: u8, precision: Precision) -> u8 {
+        2 * kind + u8::from(precision == Precision::State)
+    }
+
+    pub(crate) fn all(&self) -> &[Layout] {
+        &self.layouts
+    }
+}
+
+/// All versions, and which is each slot's newest at each precision.
+#[derive(Debug)]
+pub(crate) struct Versions {
+    /// The first is nobody's.
+    versions: Vec<Version>,
+    free: Vec<u32>,
+    /// By slot: as others see it, as its owner does, and whose it is.
+    newest: Vec<[VersionId; 2]>,
+    owners: Vec<Option<PlayerId>>,
+    scratch: Table,
+}
+
+impl Default for Versions {
+    fn default() -> Self {
+        let id = EntityId::new(0, 1).expect("the first name there is");
+        let nobody = Version { head: Head { id, kind: 0 }, words: Vec::new() };
+        Self {
+            versions: vec![nobody],
+            free: Vec::new(),
+            newest: Vec::new(),
+            owners: Vec::new(),
+            scratch: Table::default(),
+        }
+    }
+}
+
+impl Versions {
+    /// Takes in the world as it is now. Only what differs becomes a new version.
+    pub(crate) fn update<E: Entities>(&mut self, world: &World<E>, layouts: &Layouts) {
+        let mut slots = 0;
+        let mut present = Vec::new();
+        for (id, entity) in world.entities() {
+            slots = id.slot() + 1;
+            present.push(id.slot());
+            self.grow(slots);
+            let owner = world.owner(id);
+            self.owners[id.slot()] = owner;
+            self.add(layouts, Precision::Shown, id, entity.clone());
+            if owner.is_some() {
+                self.add(layouts, Precision::State, id, entity.clone());
+            } else {
+                self.newest[id.slot()][1] = VersionId::NONE;
+            }
+        }
+        let mut present = present.into_iter().peekable();
+        for slot in 0..self.newest.len() {
+            if present.next_if_eq(&slot).is_none() {
+                self.newest[slot] = [VersionId::NONE; 2];
+                self.owners[slot] = None;
+            }
+        }
+    }
+
+    /// The first slot past all that were ever used.
+    pub(crate) fn slots_used(&self) -> usize {
+        self.newest.len()
+    }
+
+    /// A slot's newest version as one player gets it.
+    #[inline]
+    pub(crate) fn newest(&self, slot: usize, viewer: PlayerId) -> VersionId {
+        let own = self.owners[slot] == Some(viewer);
+        self.newest[slot][usize::from(own)]
+    }
+
+    /// Who a version is of, and its record.
+    #[inline]
+    pub(crate) fn get(&self, version: VersionId) -> Option<(Head, &[u32])> {
+        let known = self.versions.get(version.index()).filter(|_| !version.is_none())?;
+        Some((known.head, &known.words))
+    }
+
+    /// Forgets what neither a base nor a newest state names.
+    pub(crate) fn sweep<'a>(&mut self, named: impl Iterator<Item = &'a [VersionId]>) {
+        let mut is_named = vec![false; self.versions.len()];
+        let newest = self.newest.iter().flatten();
+        newest.for_each(|version| is_named[version.index()] = true);
+        for versions in named {
+            versions.iter().for_each(|version| is_named[version.index()] = true);
+        }
+        self.free.clear();
+        let unnamed = (1..is_named.len()).filter(|index| !is_named[*index]);
+        self.free.extend(unnamed.map(|index| index as u32));
+    }
+
+    fn grow(&mut self, slots: usize) {
+        if self.newest.len() < slots {
+            self.newest.resize(slots, [VersionId::NONE; 2]);
+            self.owners.resize(slots, None);
+        }
+    }
+
+    fn add<E: Entities>(
+        &mut self,
+        layouts: &Layouts,
+        precision: Precision,
+        id: EntityId,
+        mut entity: E,
+    ) {
+        let layouts = layouts.at(precision);
+        let layout = &layouts[usize::from(entity.kind())];
+        let head = Head { id, kind: WireLayouts::kind(entity.kind(), precision) };
+        entity.gather(layouts, head, &mut self.scratch);
+        let words = self.scratch.record(id.slot(), layout);
+        let place = &mut self.newest[id.slot()][usize::from(precision == Precision::State)];
+        let known = &self.versions[place.index()];
+        if !place.is_none() && known.head == head && known.words == words {
+            return;
+        }
+        *place = match self.free.pop() {
+            Some(index) => {
+                let version = &mut self.versions[index as usize];
+                version.head = head;
+                version.words.clear();
+                version.words.extend_from_slice(words);
+                VersionId(index)
+            }
+            None => {
+                self.versions.push(Version { head, words: words.to_vec() });
+                VersionId(self.versions.len() as u32 - 1)
+            }
+        };
+    }
+}
