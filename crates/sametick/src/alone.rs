@@ -3,6 +3,7 @@
 use crate::game::{Game, Turn};
 use crate::time::Span;
 use crate::world::{PlayerId, Tick, Unsettled, World};
+use std::cell::RefCell;
 
 /// The shortest and the longest tick a game can have: 1000 and 20 a second.
 pub const TICK_LENGTHS: std::ops::RangeInclusive<Span> = Span::micros(1_000)..=Span::micros(50_000);
@@ -10,7 +11,7 @@ pub const TICK_LENGTHS: std::ops::RangeInclusive<Span> = Span::micros(1_000)..=S
 /// One world and the players in it, on one machine.
 ///
 /// ```
-/// use sametick::{Alone, Fields, Game, Networked, PlayerId, Span, Turn, World};
+/// use sametick::{Alone, Fields, Game, Networked, NoEvent, PlayerId, Span, Turn, World};
 ///
 /// #[derive(Clone, Debug, Default)]
 /// pub struct Runner { pub x: f32 }
@@ -29,6 +30,7 @@ pub const TICK_LENGTHS: std::ops::RangeInclusive<Span> = Span::micros(1_000)..=S
 /// impl Game for Race {
 ///     type Entity = Entity;
 ///     type Command = Wish;
+///     type Event = NoEvent;
 ///     type Content = ();
 ///     fn step(world: &mut World<Entity>, turn: &Turn<'_, Self>) {
 ///         for player in turn.joined() {
@@ -121,6 +123,7 @@ impl<G: Game> Alone<G> {
             joined: &self.joined,
             left: &self.left,
             commands: &known,
+            events: RefCell::default(),
         };
         G::step(&mut self.world, &turn);
         self.world.set_tick(tick);

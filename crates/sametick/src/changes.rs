@@ -12,8 +12,6 @@ pub(crate) struct Changes {
     bits: BitWriter,
     /// By slot: from which version to which, and where the bits stand.
     known: Vec<Vec<(VersionId, VersionId, Range<usize>)>>,
-    hits: u64,
-    misses: u64,
 }
 
 /// More than all entities whole, from several bases.
@@ -22,7 +20,7 @@ const CHANGES_BYTES_MAX: usize = 64 << 20;
 impl Default for Changes {
     fn default() -> Self {
         let bits = BitWriter::growing(CHANGES_BYTES_MAX);
-        Self { bits, known: Vec::new(), hits: 0, misses: 0 }
+        Self { bits, known: Vec::new() }
     }
 }
 
@@ -31,11 +29,6 @@ impl Changes {
     pub(crate) fn clear(&mut self) {
         self.bits.clear();
         self.known.iter_mut().for_each(Vec::clear);
-    }
-
-    /// The share of changes that had been encoded for another client already.
-    pub(crate) fn hit_share(&self) -> f64 {
-        self.hits as f64 / (self.hits + self.misses).max(1) as f64
     }
 
     /// The bits that lead from one version of an entity to another; encoded now if they were not.
@@ -54,10 +47,8 @@ impl Changes {
         if let Some((.., bits)) =
             self.known[slot].iter().find(|known| known.0 == from && known.1 == to)
         {
-            self.hits += 1;
             return bits.clone();
         }
-        self.misses += 1;
         self.bits.align();
         let start = self.bits.bits_written();
         write_entity(&mut self.bits, layouts, versions.get(from), head, words);

@@ -62,11 +62,6 @@ impl Clock {
         self.at + Span::from_micros_f64((left / self.speed).ceil())
     }
 
-    /// The margin that it aims for.
-    pub(crate) fn margin_target(&self) -> Span {
-        Span::from_micros_f64(self.target())
-    }
-
     /// Takes in a snapshot: its tick, half of the round trip, and by how much the newest command was early
     /// (late, if below zero) when the server stepped that tick; none if no command had come.
     pub(crate) fn observe(

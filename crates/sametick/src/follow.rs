@@ -5,6 +5,7 @@ use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::clock::Clock;
 use crate::commands::CommandLog;
 use crate::entities::{Entities, Layouts};
+use crate::events::{self, Effect, Effects};
 use crate::game::{Game, Turn};
 use crate::record::{Layout, Precision};
 use crate::serve::MARGIN_UNIT_MICROS;
@@ -13,10 +14,14 @@ use crate::table::Table;
 use crate::time::{Span, Time};
 use crate::versions::WireLayouts;
 use crate::world::{PlayerId, Tick, World};
+use std::cell::RefCell;
 use std::ops::Range;
 
 /// How far a client predicts at most, whatever the round trip.
 pub const PREDICTED_TICKS_MAX: u32 = 128;
+
+/// So many ticks after the server passed it, what was predicted and never confirmed is taken back.
+const CANCEL_TICKS: u32 = 30;
 
 pub(crate) struct SnapshotClient<G: Game> {
     pub(crate) me: PlayerId,
@@ -40,6 +45,8 @@ pub(crate) struct SnapshotClient<G: Game> {
     /// The same, with our own entities stepped up to our own time.
     predicted: World<G::Entity>,
     has_news: bool,
+    event_layout: Layout,
+    effects: Effects<G::Event>,
     pub(crate) repeated: u64,
     bits: BitWriter,
 }
@@ -80,6 +87,8 @@ impl<G: Game> SnapshotClient<G> {
             snapshot: World::default(),
             predicted: World::default(),
             has_news: false,
+            event_layout: Layout::of::<G::Event>(Precision::State),
+            effects: Effects::default(),
             repeated: 0,
             bits: BitWriter::growing(2048),
         })
@@ -118,7 +127,23 @@ impl<G: Game> SnapshotClient<G> {
         self.snapshot.set_tick(tick);
         self.log.forget_until(tick);
         self.repredict();
+        let known = &self.snapshot;
+        self.effects.settle(tick, CANCEL_TICKS, |entity| known.contains(entity));
         Ok((tick, slots))
+    }
+
+    /// Takes in an event.
+    pub(crate) fn read_event(&mut self, message: &[u8]) -> Result<(), Malformed> {
+        let mut bits = BitReader::new(message);
+        let (key, _, event) = events::read(&mut bits, &self.event_layout).ok_or(Malformed)?;
+        bits.finish()?;
+        self.effects.tell(key, event);
+        Ok(())
+    }
+
+    /// What is to be shown of events since this was last asked.
+    pub(crate) fn take_effects(&mut self) -> Vec<Effect<G::Event>> {
+        std::mem::take(&mut self.effects.fresh)
     }
 
     /// Steps as many ticks as are due.
@@ -189,8 +214,16 @@ impl<G: Game> SnapshotClient<G> {
                 joined: &[],
                 left: &[],
                 commands: &commands,
+                events: RefCell::default(),
             };
             G::step(&mut self.predicted, &turn);
+            let me = self.me;
+            for emitted in turn.events.into_inner() {
+                // What others do is for the server to tell.
+                if self.predicted.owner(emitted.key.entity) == Some(me) {
+                    self.effects.predict(emitted);
+                }
+            }
             self.predicted.restore_others(&self.snapshot, self.me);
             // What is not finite was mended; the server will say what it is.
             let _ = self.predicted.settle();

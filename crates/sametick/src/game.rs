@@ -3,11 +3,15 @@
 use crate::dice::Dice;
 use crate::entities::Entities;
 use crate::entity::EntityId;
-use crate::fields::Networked;
+use crate::fields::{Fields, Networked};
 use crate::record::mix;
 use crate::slots::Slots;
 use crate::time::Span;
 use crate::world::{PlayerId, Tick, World};
+use std::cell::RefCell;
+
+/// How many events a tick can have; more are not told.
+pub const EVENTS_PER_TICK_MAX: usize = 1024;
 
 /// The rules of a game: what its world holds, what players can ask for, and how one tick leads to the
 /// next. No clock, no socket, no network model.
@@ -16,6 +20,8 @@ pub trait Game: Sized {
     type Entity: Entities;
     /// What a player asks for in one tick.
     type Command: Networked + PartialEq;
+    /// What happens at one moment and is not a state: a shot, a word. [`NoEvent`] if there is none.
+    type Event: Networked;
     /// Map and tuning: the same for everyone, and never changed while a game runs.
     type Content;
 
@@ -55,6 +61,57 @@ pub struct Turn<'a, G: Game> {
     pub(crate) left: &'a [PlayerId],
     /// By player; one whose command is not known has none.
     pub(crate) commands: &'a [(PlayerId, Option<G::Command>)],
+    pub(crate) events: RefCell<Vec<Emitted<G::Event>>>,
+}
+
+/// A game without events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NoEvent;
+
+impl Networked for NoEvent {
+    fn fields<F: Fields>(&mut self, _f: &mut F) {}
+}
+
+/// How an event travels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Delivery {
+    /// Who is told.
+    pub to: Audience,
+    /// Whether it is sent until it has arrived; otherwise once.
+    pub is_reliable: bool,
+    /// Whether those who join later are told too, as long as its entity is there. It is then reliable.
+    pub is_saved: bool,
+}
+
+/// Who is told of an event.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Audience {
+    /// Whoever sees the entity it is about.
+    #[default]
+    Seeing,
+    /// Everyone.
+    All,
+    /// One player.
+    One(PlayerId),
+}
+
+/// An event as the rules gave it.
+#[derive(Clone, Debug)]
+pub(crate) struct Emitted<E> {
+    pub(crate) key: EventKey,
+    pub(crate) delivery: Delivery,
+    pub(crate) event: E,
+}
+
+/// Names an event: the same on the server and on a client that predicted it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct EventKey {
+    /// When it happened.
+    pub tick: Tick,
+    /// The entity it is about.
+    pub entity: EntityId,
+    /// Which of that entity's events of that tick it is.
+    pub ordinal: u8,
 }
 
 impl<'a, G: Game> Turn<'a, G> {
@@ -91,6 +148,16 @@ impl<'a, G: Game> Turn<'a, G> {
     /// What one player asks for, if that is known here.
     pub fn command(&self, player: PlayerId) -> Option<&'a G::Command> {
         self.commands().find(|(asking, _)| *asking == player).map(|(_, command)| command)
+    }
+
+    /// Tells of something that happens now to an entity. At most 255 a tick for each.
+    pub fn emit(&self, entity: EntityId, delivery: Delivery, event: G::Event) {
+        let mut events = self.events.borrow_mut();
+        let before = events.iter().filter(|emitted| emitted.key.entity == entity).count();
+        if let (Ok(ordinal), true) = (u8::try_from(before), events.len() < EVENTS_PER_TICK_MAX) {
+            let key = EventKey { tick: self.tick, entity, ordinal };
+            events.push(Emitted { key, delivery, event });
+        }
     }
 
     /// Chance for one entity, this tick and one purpose. Whoever asks for the same gets the same, so a

@@ -76,6 +76,8 @@ mod alone;
 pub mod bits;
 mod changes;
 pub mod channel;
+#[cfg(feature = "secure")]
+mod client;
 mod clock;
 pub mod codec;
 mod commands;
@@ -85,6 +87,7 @@ mod dice;
 pub mod endpoint;
 mod entities;
 mod entity;
+mod events;
 mod fields;
 mod follow;
 mod game;
@@ -96,6 +99,8 @@ pub mod record;
 #[cfg(feature = "secure")]
 pub mod secure;
 mod serve;
+#[cfg(feature = "secure")]
+mod server;
 mod slots;
 mod snapshot;
 #[cfg(test)]
@@ -108,15 +113,26 @@ pub mod word;
 mod world;
 
 pub use alone::{Alone, TICK_LENGTHS};
+#[cfg(feature = "secure")]
+pub use client::{Client, ClientEvent, View};
+pub use commands::{AHEAD_TICKS_MAX, REPEATED_COMMANDS_MAX};
 pub use dice::Dice;
 pub use entities::{Entities, KindOf, Layouts};
 pub use entity::{ENTITY_SLOTS_MAX, EntityId, GENERATIONS_MAX};
+pub use events::{Effect, HELD_EVENTS_MAX, SAVED_EVENTS_MAX};
 pub use fields::{Field, Fields, Networked};
-pub use game::{Game, REPEATS_MAX, Turn};
+pub use follow::PREDICTED_TICKS_MAX;
+pub use game::{
+    Audience, Delivery, EVENTS_PER_TICK_MAX, EventKey, Game, NoEvent, REPEATS_MAX, Turn,
+};
 pub use list::{List, Text};
 pub use peer::Peer;
 pub use record::{Layout, Precision, settle};
+pub use serve::Rates;
+#[cfg(feature = "secure")]
+pub use server::{PLACE_KEPT, Server, ServerEvent};
 pub use slots::{CHUNK_SLOTS, Slots};
+pub use snapshot::TABLES_MAX;
 pub use table::{Head, Table};
 pub use time::{Span, Time};
 pub use walks::{SWALLOWED_TICKS_MAX, SwallowWatch};

@@ -5,13 +5,15 @@ use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::changes::Changes;
 use crate::commands::CommandQueue;
 use crate::entities::Layouts;
-use crate::game::{Game, Turn};
+use crate::events::{self, SAVED_EVENTS_MAX};
+use crate::game::{Audience, Emitted, EventKey, Game, Turn};
 use crate::record::{Layout, Precision};
 use crate::slots::Slots;
 use crate::snapshot::{ClientBase, Frame};
 use crate::time::{Span, Time};
 use crate::versions::{Versions, WireLayouts};
 use crate::world::{PlayerId, Tick, World};
+use std::cell::RefCell;
 
 /// How a game is served.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +57,8 @@ pub(crate) struct SnapshotServer<G: Game> {
     bits: BitWriter,
     /// Fields that held what is not finite, and were mended.
     pub(crate) unsettled: u64,
+    event_layout: Layout,
+    saved: Vec<(EventKey, Vec<u8>)>,
 }
 
 struct Player<G: Game> {
@@ -64,6 +68,9 @@ struct Player<G: Game> {
     /// By how much the newest command was early, the smallest since it was last told.
     margin_micros: Option<i64>,
     snapshot_is_due: bool,
+    /// Who was in sight in the last snapshot.
+    seen: Slots,
+    events: Vec<(bool, Vec<u8>)>,
 }
 
 impl<G: Game> SnapshotServer<G> {
@@ -86,6 +93,8 @@ impl<G: Game> SnapshotServer<G> {
             visible: Slots::default(),
             bits: BitWriter::growing(MESSAGE_BYTES_MAX),
             unsettled: 0,
+            event_layout: Layout::of::<G::Event>(Precision::State),
+            saved: Vec::new(),
         }
     }
 
@@ -97,6 +106,9 @@ impl<G: Game> SnapshotServer<G> {
             commands: CommandQueue::new(self.world.tick()),
             margin_micros: None,
             snapshot_is_due: false,
+            seen: Slots::default(),
+            // What happened before and still matters.
+            events: self.saved.iter().map(|(_, message)| (true, message.clone())).collect(),
         });
         self.players.sort_by_key(|player| player.id);
         self.joined.push(id);
@@ -106,6 +118,19 @@ impl<G: Game> SnapshotServer<G> {
         bits.write(self.rates.tick_length.as_micros(), 32);
         bits.write(self.seed, 64);
         bits.finish().expect("a welcome is short").to_vec()
+    }
+
+    /// Lets a player back in who never left the game: it starts from nothing, but has its place.
+    pub(crate) fn rejoin(&mut self, id: PlayerId) -> Vec<u8> {
+        self.players.retain(|player| player.id != id);
+        let welcome = self.join(id);
+        self.joined.retain(|joined| *joined != id);
+        welcome
+    }
+
+    /// Keeps a player's place while it is away.
+    pub(crate) fn suspend(&mut self, id: PlayerId) {
+        self.players.retain(|player| player.id != id);
     }
 
     pub(crate) fn leave(&mut self, id: PlayerId) {
@@ -171,12 +196,15 @@ impl<G: Game> SnapshotServer<G> {
             joined: &self.joined,
             left: &self.left,
             commands: &commands,
+            events: RefCell::default(),
         };
         G::step(&mut self.world, &turn);
+        let events = turn.events.into_inner();
         self.joined.clear();
         self.left.clear();
         self.world.set_tick(tick);
         self.unsettled += u64::from(self.world.settle().is_err());
+        self.distribute(events);
         if tick.0.is_multiple_of(self.rates.ticks_per_snapshot) {
             self.versions.update(&self.world, &self.layouts);
             self.changes.clear();
@@ -185,6 +213,41 @@ impl<G: Game> SnapshotServer<G> {
         if tick.0.is_multiple_of(SWEEP_TICKS) {
             self.versions.sweep(self.players.iter().flat_map(|player| player.base.named()));
         }
+    }
+
+    /// Queues events for those who are to be told.
+    fn distribute(&mut self, events: Vec<Emitted<G::Event>>) {
+        self.saved.retain(|(key, _)| self.world.contains(key.entity));
+        for emitted in events {
+            let mut bits = BitWriter::growing(MESSAGE_BYTES_MAX);
+            events::write(&mut bits, &self.event_layout, &emitted);
+            let Ok(message) = bits.finish().map(<[u8]>::to_vec) else { continue };
+            let Emitted { key, delivery, .. } = emitted;
+            for player in &mut self.players {
+                let is_meant = match delivery.to {
+                    Audience::All => true,
+                    Audience::One(one) => one == player.id,
+                    Audience::Seeing => player.seen.contains(key.entity.slot()),
+                };
+                if is_meant && player.events.len() < EVENTS_WAITING_MAX {
+                    player
+                        .events
+                        .push((delivery.is_reliable || delivery.is_saved, message.clone()));
+                }
+            }
+            if delivery.is_saved {
+                if self.saved.len() == SAVED_EVENTS_MAX {
+                    self.saved.remove(0);
+                }
+                self.saved.push((key, message));
+            }
+        }
+    }
+
+    /// Hands out what a player is to be told of events: whether reliably, and the message.
+    pub(crate) fn take_events(&mut self, to: PlayerId) -> Vec<(bool, Vec<u8>)> {
+        let player = self.players.iter_mut().find(|player| player.id == to);
+        player.map(|player| std::mem::take(&mut player.events)).unwrap_or_default()
     }
 
     /// Writes the snapshot that is due for a player, if one is, in parts of at most `bytes_max`.
@@ -202,6 +265,7 @@ impl<G: Game> SnapshotServer<G> {
         player.snapshot_is_due = false;
         self.visible.clear();
         G::relevant(&self.world, &self.content, to, &mut self.visible);
+        player.seen.clone_from(&self.visible);
         let margin = player.margin_micros.take().map(|micros| micros / MARGIN_UNIT_MICROS);
         let margin = margin.map_or(0, |units| units.clamp(-16_383, 16_383) + 16_384);
         let repeated = std::mem::take(&mut player.commands.repeated).min(63);
@@ -238,5 +302,7 @@ impl<G: Game> SnapshotServer<G> {
     }
 }
 
+/// How many events can wait for a player; more are not told.
+const EVENTS_WAITING_MAX: usize = 4096;
 const MESSAGE_BYTES_MAX: usize = 2048;
 const MESSAGE_BYTES_MIN: usize = 64;

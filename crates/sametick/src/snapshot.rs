@@ -257,7 +257,6 @@ impl ClientBase {
 
 /// What a part brought.
 pub(crate) struct ReceivedPart<'a> {
-    pub(crate) number: u64,
     /// The table that it names.
     pub(crate) table: &'a Table,
     /// The slots that it is about.
@@ -313,7 +312,7 @@ impl ServerTables {
         }
         let place = self.tables.partition_point(|table| table.number < number);
         let table = &self.tables.get(place)?.table;
-        Some(ReceivedPart { number, table, slots: first * CHUNK_SLOTS..end * CHUNK_SLOTS })
+        Some(ReceivedPart { table, slots: first * CHUNK_SLOTS..end * CHUNK_SLOTS })
     }
 
     /// The newest part and, a bit each, which of the 32 before it were decoded.

@@ -4,7 +4,8 @@
 use crate::follow::SnapshotClient;
 use crate::serve::{Rates, SnapshotServer};
 use crate::{
-    Dice, Fields, Game, Networked, PlayerId, Precision, Slots, Span, Tick, Time, Turn, World,
+    Dice, Fields, Game, Networked, NoEvent, PlayerId, Precision, Slots, Span, Tick, Time, Turn,
+    World,
 };
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -62,6 +63,7 @@ const SIGHT_METRES: f32 = 60.0;
 impl Game for Yard {
     type Entity = Entity;
     type Command = Wish;
+    type Event = NoEvent;
     type Content = ();
 
     fn step(world: &mut World<Entity>, turn: &Turn<'_, Self>) {

@@ -83,12 +83,10 @@ impl Default for Versions {
 impl Versions {
     /// Takes in the world as it is now. Only what differs becomes a new version.
     pub(crate) fn update<E: Entities>(&mut self, world: &World<E>, layouts: &Layouts) {
-        let mut slots = 0;
         let mut present = Vec::new();
         for (id, entity) in world.entities() {
-            slots = id.slot() + 1;
             present.push(id.slot());
-            self.grow(slots);
+            self.grow(id.slot() + 1);
             let owner = world.owner(id);
             self.owners[id.slot()] = owner;
             self.add(layouts, Precision::Shown, id, entity.clone());

@@ -1,7 +1,9 @@
 //! Worlds and rules without a network: slots, owners, saving, hashing, and steps that repeat.
 
 use proptest::prelude::*;
-use sametick::{Alone, EntityId, Fields, Game, Layouts, Networked, PlayerId, Span, Turn, World};
+use sametick::{
+    Alone, EntityId, Fields, Game, Layouts, Networked, NoEvent, PlayerId, Span, Turn, World,
+};
 
 /// What a player asks for in one tick.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -56,6 +58,7 @@ struct Tag;
 impl Game for Tag {
     type Entity = Entity;
     type Command = Wish;
+    type Event = NoEvent;
     type Content = f32;
 
     fn step(world: &mut World<Entity>, turn: &Turn<'_, Self>) {

@@ -1,0 +1,130 @@
+//! Events on their way: written once, kept for late joiners, and handed out when their time and their
+//! entity are known.
+
+use crate::bits::{BitReader, BitWriter};
+use crate::delta;
+use crate::entity::EntityId;
+use crate::fields::Networked;
+use crate::game::{Emitted, EventKey};
+use crate::record::Layout;
+use crate::world::Tick;
+use std::collections::BTreeMap;
+
+/// How many events are saved for those who join later; one more, and the oldest is forgotten.
+pub const SAVED_EVENTS_MAX: usize = 1024;
+
+/// How many events a client holds until it knows of their entity; one more, and the oldest is dropped.
+pub const HELD_EVENTS_MAX: usize = 256;
+
+/// How long a client remembers what it has predicted or played.
+const PLAYED_TICKS: u32 = 256;
+
+pub(crate) fn write<E: Networked>(bits: &mut BitWriter, layout: &Layout, emitted: &Emitted<E>) {
+    bits.write(u64::from(emitted.key.tick.0), 32);
+    bits.write(u64::from(EntityId::to_word(Some(emitted.key.entity))), 32);
+    bits.write(u64::from(emitted.key.ordinal), 8);
+    bits.write_bool(emitted.delivery.is_saved);
+    let record = layout.record(&emitted.event);
+    delta::write(bits, layout, layout.initial(), &record);
+}
+
+/// An event that came: its name, whether it was saved, and what it is.
+pub(crate) fn read<E: Networked>(
+    bits: &mut BitReader<'_>,
+    layout: &Layout,
+) -> Option<(EventKey, bool, E)> {
+    let tick = Tick(bits.read(32) as u32);
+    let entity = EntityId::from_word(bits.read(32) as u32);
+    let ordinal = bits.read(8) as u8;
+    let is_saved = bits.read_bool();
+    let mut words = vec![0; layout.len()];
+    delta::read(bits, layout, layout.initial(), &mut words);
+    let key = EventKey { tick, entity: entity?, ordinal };
+    (!bits.failed()).then(|| (key, is_saved, layout.value(&words)))
+}
+
+/// What a client shows of an event.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect<E> {
+    /// It happens now, for the first time: predicted, or told by the server.
+    Started {
+        /// Which event.
+        key: EventKey,
+        /// What it is.
+        event: E,
+        /// Whether the server has not said so yet.
+        is_predicted: bool,
+    },
+    /// It was predicted, and the server knows nothing of it.
+    Cancelled {
+        /// Which event.
+        key: EventKey,
+    },
+}
+
+/// A client's events: each is played once, whether it was predicted first or told first.
+#[derive(Debug)]
+pub(crate) struct Effects<E> {
+    /// What was played, and whether the server has said so.
+    played: BTreeMap<EventKey, bool>,
+    /// What waits for its tick or its entity.
+    held: Vec<(EventKey, E)>,
+    pub(crate) fresh: Vec<Effect<E>>,
+}
+
+impl<E> Default for Effects<E> {
+    fn default() -> Self {
+        Self { played: BTreeMap::new(), held: Vec::new(), fresh: Vec::new() }
+    }
+}
+
+impl<E: Networked> Effects<E> {
+    /// A prediction made this happen.
+    pub(crate) fn predict(&mut self, emitted: Emitted<E>) {
+        let Emitted { key, event, .. } = emitted;
+        if let std::collections::btree_map::Entry::Vacant(place) = self.played.entry(key) {
+            place.insert(false);
+            self.fresh.push(Effect::Started { key, event, is_predicted: true });
+        }
+    }
+
+    /// The server says so.
+    pub(crate) fn tell(&mut self, key: EventKey, event: E) {
+        if self.played.get(&key) == Some(&true) {
+            return;
+        }
+        if self.held.len() == HELD_EVENTS_MAX {
+            self.held.remove(0);
+        }
+        self.held.push((key, event));
+    }
+
+    /// Hands out what a snapshot of this tick makes known; `knows` tells of entities. What was predicted
+    /// for long enough ago without the server's word is taken back.
+    pub(crate) fn settle(
+        &mut self,
+        tick: Tick,
+        patience_ticks: u32,
+        knows: impl Fn(EntityId) -> bool,
+    ) {
+        let (ready, held): (Vec<_>, Vec<_>) = std::mem::take(&mut self.held)
+            .into_iter()
+            .partition(|(key, _)| key.tick <= tick && knows(key.entity));
+        self.held = held;
+        for (key, event) in ready {
+            match self.played.insert(key, true) {
+                None => self.fresh.push(Effect::Started { key, event, is_predicted: false }),
+                Some(_) => {}
+            }
+        }
+        let late = |key: &EventKey, told: &bool| !told && key.tick.0 + patience_ticks < tick.0;
+        let cancelled: Vec<EventKey> =
+            self.played.iter().filter(|(key, told)| late(key, told)).map(|(key, _)| *key).collect();
+        for key in cancelled {
+            self.played.insert(key, true);
+            self.fresh.push(Effect::Cancelled { key });
+        }
+        self.played.retain(|key, _| key.tick.0 + PLAYED_TICKS >= tick.0);
+        self.held.retain(|(key, _)| key.tick.0 + PLAYED_TICKS >= tick.0);
+    }
+}

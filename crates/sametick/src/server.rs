@@ -1,0 +1,256 @@
+//! A game's server: all players' connections and the one world they share.
+
+use crate::channel::{CloseReason, Event, PAYLOAD_BYTES_MAX, Statistics};
+use crate::endpoint::{Answer, Listener, ListenerConfig, ListenerEvent};
+use crate::game::Game;
+use crate::peer::Peer;
+use crate::secure::{ConnectionId, GateConfig, Past, Random, TokenKey};
+use crate::serve::{Rates, SnapshotServer};
+use crate::time::{Span, Time};
+use crate::world::{PlayerId, World};
+
+/// A player who drops out keeps its place for so long.
+pub const PLACE_KEPT: Span = Span::seconds(60);
+
+/// What precedes each message to a client.
+pub(crate) const WELCOME: u8 = 0;
+pub(crate) const SNAPSHOT: u8 = 1;
+pub(crate) const EVENT: u8 = 2;
+
+/// What a server tells its owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServerEvent {
+    /// A player is here, for the first time or again.
+    Joined {
+        /// Its number in the game.
+        player: PlayerId,
+        /// The identity that the backend gave it.
+        client_id: u64,
+    },
+    /// A player is not here any more; its place is kept for [`PLACE_KEPT`].
+    Left {
+        /// Its number in the game.
+        player: PlayerId,
+        /// Why.
+        reason: CloseReason,
+    },
+}
+
+/// One game's server.
+pub struct Server<G: Game> {
+    listener: Listener,
+    half: SnapshotServer<G>,
+    seats: Vec<Seat>,
+    events: Vec<ServerEvent>,
+    /// Messages that no client of ours writes.
+    malformed: u64,
+}
+
+struct Seat {
+    player: PlayerId,
+    client_id: u64,
+    connection: Option<ConnectionId>,
+    away_since: Time,
+}
+
+impl<G: Game> Server<G> {
+    /// A server that lets in whoever its listener does.
+    pub fn new(
+        config: ListenerConfig,
+        content: G::Content,
+        seed: u64,
+        rates: Rates,
+        now: Time,
+        random: &mut dyn Random,
+    ) -> Self {
+        Self {
+            listener: Listener::new(config, now, random),
+            half: SnapshotServer::new(content, seed, rates, now),
+            seats: Vec::new(),
+            events: Vec::new(),
+            malformed: 0,
+        }
+    }
+
+    /// A server that lets in anyone, for development and local networks: private against listeners, not
+    /// against impostors.
+    pub fn open(
+        content: G::Content,
+        seed: u64,
+        rates: Rates,
+        now: Time,
+        random: &mut dyn Random,
+    ) -> Self {
+        let past = Past::Unknown { started_unix_seconds: 0 };
+        let ticket_key = TokenKey::generate(random);
+        let config = ListenerConfig {
+            gate: GateConfig::new(OPEN_PROTOCOL, TokenKey::PUBLISHED, ticket_key, past),
+            channel: crate::channel::Settings::default(),
+            connections_max: 256,
+            unix_seconds_at_zero: 0,
+        };
+        Self::new(config, content, seed, rates, now, random)
+    }
+
+    /// Takes a datagram; its bytes are of no use afterwards. An answer goes back to the same peer.
+    pub fn receive(
+        &mut self,
+        now: Time,
+        from: Peer,
+        datagram: &mut [u8],
+        random: &mut dyn Random,
+    ) -> Option<Answer> {
+        let mut heard = Vec::new();
+        let answer = self.listener.receive(now, from, datagram, random, &mut |event| {
+            heard.push(Heard::from(event));
+        });
+        heard.into_iter().for_each(|heard| self.hear(now, heard));
+        answer
+    }
+
+    /// Steps what is due, and says to each player what it may see.
+    pub fn advance(&mut self, now: Time) {
+        let mut heard = Vec::new();
+        self.listener.advance(now, &mut |event| heard.push(Heard::from(event)));
+        heard.into_iter().for_each(|heard| self.hear(now, heard));
+        let half = &mut self.half;
+        self.seats.retain(|seat| {
+            let is_kept = seat.connection.is_some() || now - seat.away_since < PLACE_KEPT;
+            if !is_kept {
+                half.leave(seat.player);
+            }
+            is_kept
+        });
+        self.half.advance(now);
+        for seat in &self.seats {
+            let Some(connection) = seat.connection else { continue };
+            for (is_reliable, event) in self.half.take_events(seat.player) {
+                let message = [&[EVENT], &event[..]].concat();
+                if !is_reliable {
+                    self.listener.send_unreliable(connection, 0, &message);
+                } else if self.listener.send_reliable(connection, &message).is_err() {
+                    self.listener.close(now, connection, CloseReason::Backlogged);
+                }
+            }
+            let budget = self.listener.budget_bytes(now, connection);
+            let listener = &mut self.listener;
+            self.half.write(seat.player, PAYLOAD_BYTES_MAX - 1, budget, |number, part| {
+                let message = [&[SNAPSHOT], part].concat();
+                listener.send_unreliable(connection, number as u32, &message);
+            });
+        }
+    }
+
+    /// The next datagram to send, and to whom; call it until there is none.
+    pub fn transmit(&mut self, now: Time) -> Option<(Peer, &[u8])> {
+        self.listener.transmit(now)
+    }
+
+    /// When to call [`advance`](Server::advance) at the latest.
+    pub fn next_wake(&self) -> Time {
+        self.half.next_wake().min(self.listener.next_wake())
+    }
+
+    /// What happened since this was last asked.
+    pub fn take_events(&mut self) -> Vec<ServerEvent> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// The world as it is.
+    pub fn world(&self) -> &World<G::Entity> {
+        &self.half.world
+    }
+
+    /// What its owner should know before it starts.
+    pub fn warning(&self) -> Option<&'static str> {
+        self.listener.warning()
+    }
+
+    /// Those who are here.
+    pub fn players(&self) -> impl Iterator<Item = PlayerId> {
+        self.seats.iter().filter(|seat| seat.connection.is_some()).map(|seat| seat.player)
+    }
+
+    /// What was counted and measured on a player's connection.
+    pub fn statistics(&self, of: PlayerId) -> Option<Statistics> {
+        let seat = self.seats.iter().find(|seat| seat.player == of)?;
+        self.listener.statistics(seat.connection?)
+    }
+
+    /// Bytes on the heap for one player's snapshots.
+    pub fn memory_bytes(&self, of: PlayerId) -> usize {
+        self.half.memory_bytes(of)
+    }
+
+    /// Messages that were not taken because no client of ours writes such.
+    pub fn malformed(&self) -> u64 {
+        self.malformed
+    }
+
+    fn hear(&mut self, now: Time, heard: Heard) {
+        match heard {
+            Heard::Connected(connection, client_id) => self.seat(connection, client_id),
+            Heard::Unreliable(connection, message) => {
+                let seat = self.seats.iter().find(|seat| seat.connection == Some(connection));
+                let read = seat.map(|seat| self.half.read(now, seat.player, &message));
+                self.malformed += u64::from(!matches!(read, Some(Ok(()))));
+            }
+            Heard::Left(connection, reason) => {
+                let seat = self.seats.iter_mut().find(|seat| seat.connection == Some(connection));
+                if let Some(seat) = seat {
+                    (seat.connection, seat.away_since) = (None, now);
+                    self.half.suspend(seat.player);
+                    self.events.push(ServerEvent::Left { player: seat.player, reason });
+                }
+            }
+            Heard::Other => {}
+        }
+    }
+
+    fn seat(&mut self, connection: ConnectionId, client_id: u64) {
+        let known = self.seats.iter_mut().find(|seat| seat.client_id == client_id);
+        let (player, welcome) = match known {
+            Some(seat) => {
+                seat.connection = Some(connection);
+                (seat.player, self.half.rejoin(seat.player))
+            }
+            None => {
+                let taken = |id: &u16| self.seats.iter().any(|seat| seat.player == PlayerId(*id));
+                let player = PlayerId((0..).find(|id| !taken(id)).unwrap_or_default());
+                let away_since = Time::ZERO;
+                let connection = Some(connection);
+                self.seats.push(Seat { player, client_id, connection, away_since });
+                (player, self.half.join(player))
+            }
+        };
+        // A fresh connection has room for it.
+        let _ = self.listener.send_reliable(connection, &[&[WELCOME], &welcome[..]].concat());
+        self.events.push(ServerEvent::Joined { player, client_id });
+    }
+}
+
+/// What games of open servers call themselves.
+pub(crate) const OPEN_PROTOCOL: u64 = 0x5a6d_e71c_0001;
+
+/// What the listener said, kept until it can be acted on.
+enum Heard {
+    Connected(ConnectionId, u64),
+    Unreliable(ConnectionId, Vec<u8>),
+    Left(ConnectionId, CloseReason),
+    Other,
+}
+
+impl From<ListenerEvent<'_>> for Heard {
+    fn from(event: ListenerEvent<'_>) -> Self {
+        match event {
+            ListenerEvent::Connected { connection, client_id, .. } => {
+                Self::Connected(connection, client_id)
+            }
+            ListenerEvent::Message { connection, event: Event::Unreliable(message) } => {
+                Self::Unreliable(connection, message.to_vec())
+            }
+            ListenerEvent::Left { connection, reason, .. } => Self::Left(connection, reason),
+            ListenerEvent::Message { .. } => Self::Other,
+        }
+    }
+}
