@@ -3,26 +3,13 @@
 use crate::channel::{CloseReason, Event, Settings, Statistics};
 use crate::endpoint::{Dialer, DialerEvent};
 use crate::events::Effect;
-use crate::follow::SnapshotClient;
+use crate::follow::{SnapshotClient, View};
 use crate::game::Game;
 use crate::peer::Peer;
 use crate::secure::{ClientToken, Denial, Random};
 use crate::server::{EVENT, OPEN_PROTOCOL, SNAPSHOT, WELCOME};
 use crate::time::{Span, Time};
 use crate::world::{PlayerId, World};
-
-/// How a client shows the world.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct View {
-    /// Whether its own player is predicted: it moves at once, not a round trip later.
-    pub predicts: bool,
-}
-
-impl Default for View {
-    fn default() -> Self {
-        Self { predicts: true }
-    }
-}
 
 /// What a client tells its owner.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +18,8 @@ pub enum ClientEvent {
     Joined(PlayerId),
     /// It did not.
     Denied(Denial),
+    /// The server has begun another game; [`Client::load`] its content to go on.
+    GameChanged,
     /// The connection is over.
     Left(CloseReason),
 }
@@ -41,6 +30,9 @@ pub struct Client<G: Game> {
     half: Half<G>,
     view: View,
     ticket: Option<ClientToken>,
+    local: World<G::Entity>,
+    /// Of a game whose content is not there yet.
+    welcome: Option<Vec<u8>>,
     events: Vec<ClientEvent>,
     malformed: u64,
     token: u32,
@@ -67,6 +59,8 @@ impl<G: Game> Client<G> {
             half: Half::Waiting(Some(content)),
             view,
             ticket: None,
+            local: World::default(),
+            welcome: None,
             events: Vec::new(),
             malformed: 0,
             token: 0,
@@ -160,6 +154,25 @@ impl<G: Game> Client<G> {
         self.playing().map_or(0, |half| half.repeated)
     }
 
+    /// What the others in sight asked for last, if [`View::others_commands`] was set.
+    pub fn others_commands(&self) -> &[(PlayerId, G::Command)] {
+        self.playing().map_or(&[], |half| &half.others)
+    }
+
+    /// Entities of this client alone, beside the world: nobody else ever hears of them, and
+    /// corrections leave them alone.
+    pub fn local(&mut self) -> &mut World<G::Entity> {
+        &mut self.local
+    }
+
+    /// Goes on in the game that the server has begun, after [`ClientEvent::GameChanged`].
+    pub fn load(&mut self, now: Time, content: G::Content) {
+        if let Some(welcome) = self.welcome.take() {
+            self.half = Half::Waiting(Some(content));
+            self.hear(now, &[&[WELCOME], &welcome[..]].concat());
+        }
+    }
+
     /// What is to be shown of events since this was last asked.
     pub fn take_effects(&mut self) -> Vec<Effect<G::Event>> {
         match &mut self.half {
@@ -209,13 +222,18 @@ impl<G: Game> Client<G> {
         let half_trip = trip.unwrap_or(Span::ZERO) / 2;
         let read = match (*kind, &mut self.half) {
             (WELCOME, Half::Waiting(content)) => content.take().is_some_and(|content| {
-                let half = SnapshotClient::new(message, content, self.view.predicts, now);
+                let half = SnapshotClient::new(message, content, self.view, now);
                 half.is_ok_and(|half| {
                     self.events.push(ClientEvent::Joined(half.me));
                     self.half = Half::Playing(Box::new(half));
                     true
                 })
             }),
+            (WELCOME, Half::Playing(_)) => {
+                self.welcome = Some(message.to_vec());
+                self.events.push(ClientEvent::GameChanged);
+                true
+            }
             (SNAPSHOT, Half::Playing(half)) => half.read(now, half_trip, message).is_ok(),
             (EVENT, Half::Playing(half)) => half.read_event(message).is_ok(),
             _ => false,

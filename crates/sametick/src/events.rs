@@ -105,6 +105,7 @@ impl<E: Networked> Effects<E> {
         &mut self,
         tick: Tick,
         patience_ticks: u32,
+        lasts: impl Fn(&E) -> u32,
         knows: impl Fn(EntityId) -> bool,
     ) {
         let (ready, held): (Vec<_>, Vec<_>) = std::mem::take(&mut self.held)
@@ -113,8 +114,10 @@ impl<E: Networked> Effects<E> {
         self.held = held;
         for (key, event) in ready {
             match self.played.insert(key, true) {
-                None => self.fresh.push(Effect::Started { key, event, is_predicted: false }),
-                Some(_) => {}
+                None if tick.0 - key.tick.0 <= lasts(&event) => {
+                    self.fresh.push(Effect::Started { key, event, is_predicted: false });
+                }
+                _ => {}
             }
         }
         let late = |key: &EventKey, told: &bool| !told && key.tick.0 + patience_ticks < tick.0;

@@ -8,9 +8,9 @@ use crate::entities::{Entities, Layouts};
 use crate::events::{self, Effect, Effects};
 use crate::game::{Game, Turn};
 use crate::record::{Layout, Precision};
-use crate::serve::MARGIN_UNIT_MICROS;
+use crate::serve::{MARGIN_UNIT_MICROS, read_others};
 use crate::snapshot::ServerTables;
-use crate::table::Table;
+use crate::table::{Head, Table};
 use crate::time::{Span, Time};
 use crate::versions::WireLayouts;
 use crate::world::{PlayerId, Tick, World};
@@ -24,11 +24,12 @@ pub const PREDICTED_TICKS_MAX: u32 = 128;
 const CANCEL_TICKS: u32 = 30;
 
 pub(crate) struct SnapshotClient<G: Game> {
+    game_id: u8,
     pub(crate) me: PlayerId,
     content: G::Content,
     seed: u64,
     tick_length: Span,
-    predicts: bool,
+    wants: View,
     layouts: Layouts,
     wire: WireLayouts,
     command_layout: Layout,
@@ -45,6 +46,8 @@ pub(crate) struct SnapshotClient<G: Game> {
     /// The same, with our own entities stepped up to our own time.
     predicted: World<G::Entity>,
     has_news: bool,
+    /// What the others in sight asked for, if the server was asked to tell.
+    pub(crate) others: Vec<(PlayerId, G::Command)>,
     event_layout: Layout,
     effects: Effects<G::Event>,
     pub(crate) repeated: u64,
@@ -56,10 +59,11 @@ impl<G: Game> SnapshotClient<G> {
     pub(crate) fn new(
         welcome: &[u8],
         content: G::Content,
-        predicts: bool,
+        wants: View,
         now: Time,
     ) -> Result<Self, Malformed> {
         let mut bits = BitReader::new(welcome);
+        let game_id = bits.read(8) as u8;
         let me = PlayerId(bits.read(16) as u16);
         let _tick = Tick(bits.read(32) as u32);
         let tick_length = Span::micros(bits.read(32));
@@ -69,16 +73,19 @@ impl<G: Game> SnapshotClient<G> {
             return Err(Malformed);
         }
         let layouts = Layouts::of::<G::Entity>();
+        let loaded = loaded::<G>(&content, &layouts);
         Ok(Self {
+            game_id,
             me,
+            others: Vec::new(),
             content,
             seed,
             tick_length,
-            predicts,
+            wants,
             wire: WireLayouts::new(&layouts),
             layouts,
             command_layout: Layout::of::<G::Command>(Precision::State),
-            tables: ServerTables::default(),
+            tables: ServerTables::new(loaded),
             seen: Table::default(),
             clock: Clock::new(tick_length, now),
             log: CommandLog::default(),
@@ -107,13 +114,20 @@ impl<G: Game> SnapshotClient<G> {
         message: &[u8],
     ) -> Result<(Tick, Range<usize>), Malformed> {
         let mut bits = BitReader::new(message);
+        if bits.read(8) as u8 != self.game_id {
+            return Err(Malformed);
+        }
         let tick = Tick(bits.read(32) as u32);
         let repeated = bits.read(6);
         let margin = bits.read(15) as i64;
         let received = Tick(bits.read(32) as u32);
+        let others = read_others(&mut bits, &self.command_layout);
         let part = self.tables.read(&mut bits, self.wire.all()).ok_or(Malformed)?;
         bits.finish()?;
         self.repeated += repeated;
+        if !others.is_empty() {
+            self.others = others;
+        }
         self.received = self.received.max(received);
         let margin = (margin != 0).then(|| ((margin - 16_384) * MARGIN_UNIT_MICROS) as f64);
         self.clock.observe(now, tick, half_trip, margin);
@@ -128,7 +142,7 @@ impl<G: Game> SnapshotClient<G> {
         self.log.forget_until(tick);
         self.repredict();
         let known = &self.snapshot;
-        self.effects.settle(tick, CANCEL_TICKS, |entity| known.contains(entity));
+        self.effects.settle(tick, CANCEL_TICKS, G::event_lasts, |entity| known.contains(entity));
         Ok((tick, slots))
     }
 
@@ -175,6 +189,9 @@ impl<G: Game> SnapshotClient<G> {
             return None;
         }
         self.bits.clear();
+        self.bits.write(u64::from(self.game_id), 8);
+        self.bits.write(u64::from(self.wants.snapshot_every.min(255)), 8);
+        self.bits.write_bool(self.wants.others_commands);
         let (newest, before) = self.tables.acknowledgement();
         self.bits.write(newest & 0xffff_ffff, 32);
         self.bits.write(u64::from(before), 32);
@@ -184,7 +201,7 @@ impl<G: Game> SnapshotClient<G> {
 
     /// The world as this player should see it.
     pub(crate) fn view(&self) -> &World<G::Entity> {
-        if self.predicts { &self.predicted } else { &self.snapshot }
+        if self.wants.predicts { &self.predicted } else { &self.snapshot }
     }
 
     /// How many ticks our own time is ahead of the newest snapshot.
@@ -204,7 +221,10 @@ impl<G: Game> SnapshotClient<G> {
     /// One tick of our own entities; all others stay as the snapshot has them.
     fn step(&mut self) {
         let tick = Tick(self.predicted.tick().0 + 1);
-        if self.predicts {
+        let ahead = tick.0.saturating_sub(self.snapshot.tick().0);
+        let is_within = u64::from(ahead) * self.tick_length.as_micros()
+            <= self.wants.predicts_at_most.as_micros();
+        if self.wants.predicts && is_within {
             let commands = [(self.me, self.log.get(tick).cloned())];
             let turn = Turn {
                 tick,
@@ -229,6 +249,44 @@ impl<G: Game> SnapshotClient<G> {
             let _ = self.predicted.settle();
         }
         self.predicted.set_tick(tick);
+    }
+}
+
+/// The table that both ends have before anything is sent.
+fn loaded<G: Game>(content: &G::Content, layouts: &Layouts) -> Table {
+    let mut world = World::default();
+    G::populate(content, &mut world);
+    // The server mends what is not finite in the same way.
+    let _ = world.settle();
+    let mut table = Table::default();
+    for (id, entity) in world.entities() {
+        let kind = WireLayouts::kind(entity.kind(), Precision::Shown);
+        entity.clone().gather(&layouts.shown, Head { id, kind }, &mut table);
+    }
+    table
+}
+
+/// How a client wants to see the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct View {
+    /// Whether its own player is predicted: it moves at once, not a round trip later.
+    pub predicts: bool,
+    /// How far ahead of the newest snapshot it is predicted at most; beyond that it waits.
+    pub predicts_at_most: Span,
+    /// In every which tick it wants a snapshot, at most 255; 0 is as often as the server offers.
+    pub snapshot_every: u32,
+    /// Whether it wants to know what the others in sight ask for.
+    pub others_commands: bool,
+}
+
+impl Default for View {
+    fn default() -> Self {
+        Self {
+            predicts: true,
+            predicts_at_most: Span::seconds(1),
+            snapshot_every: 0,
+            others_commands: false,
+        }
     }
 }
 

@@ -36,6 +36,21 @@ pub trait Game: Sized {
         if times <= REPEATS_MAX { last.clone() } else { Self::Command::default() }
     }
 
+    /// The world as the map has it, before the first tick. Both ends make it from the content, so that
+    /// what never changes is never sent.
+    fn populate(_content: &Self::Content, _world: &mut World<Self::Entity>) {}
+
+    /// In every which snapshot a player is told of an entity's changes: 1 is each, 3 each third. Far ones
+    /// need less; with [`u32::MAX`] it is told of no more.
+    fn update_every(_world: &World<Self::Entity>, _viewer: PlayerId, _entity: EntityId) -> u32 {
+        1
+    }
+
+    /// For how many ticks an event is worth showing; by default for ever.
+    fn event_lasts(_event: &Self::Event) -> u32 {
+        u32::MAX
+    }
+
     /// Which entities a player may know of. By default all of them.
     fn relevant(
         world: &World<Self::Entity>,

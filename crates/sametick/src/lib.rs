@@ -114,14 +114,14 @@ mod world;
 
 pub use alone::{Alone, TICK_LENGTHS};
 #[cfg(feature = "secure")]
-pub use client::{Client, ClientEvent, View};
+pub use client::{Client, ClientEvent};
 pub use commands::{AHEAD_TICKS_MAX, REPEATED_COMMANDS_MAX};
 pub use dice::Dice;
 pub use entities::{Entities, KindOf, Layouts};
 pub use entity::{ENTITY_SLOTS_MAX, EntityId, GENERATIONS_MAX};
 pub use events::{Effect, HELD_EVENTS_MAX, SAVED_EVENTS_MAX};
 pub use fields::{Field, Fields, Networked};
-pub use follow::PREDICTED_TICKS_MAX;
+pub use follow::{PREDICTED_TICKS_MAX, View};
 pub use game::{
     Audience, Delivery, EVENTS_PER_TICK_MAX, EventKey, Game, NoEvent, REPEATS_MAX, Turn,
 };

@@ -4,14 +4,17 @@
 use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::changes::Changes;
 use crate::commands::CommandQueue;
+use crate::delta;
 use crate::entities::Layouts;
+use crate::entity::EntityId;
 use crate::events::{self, SAVED_EVENTS_MAX};
+use crate::fields::Networked;
 use crate::game::{Audience, Emitted, EventKey, Game, Turn};
 use crate::record::{Layout, Precision};
 use crate::slots::Slots;
 use crate::snapshot::{ClientBase, Frame};
 use crate::time::{Span, Time};
-use crate::versions::{Versions, WireLayouts};
+use crate::versions::{VersionId, Versions, WireLayouts};
 use crate::world::{PlayerId, Tick, World};
 use std::cell::RefCell;
 
@@ -48,6 +51,10 @@ pub(crate) struct SnapshotServer<G: Game> {
     wire: WireLayouts,
     command_layout: Layout,
     versions: Versions,
+    /// The map's entities, which every client has from the start.
+    loaded: Vec<VersionId>,
+    /// Which game this is; it changes with the map.
+    game_id: u8,
     changes: Changes,
     players: Vec<Player<G>>,
     joined: Vec<PlayerId>,
@@ -68,6 +75,11 @@ struct Player<G: Game> {
     /// By how much the newest command was early, the smallest since it was last told.
     margin_micros: Option<i64>,
     snapshot_is_due: bool,
+    /// In every which tick it gets one: as often as it asks, but not more often than the server offers.
+    snapshot_every: u32,
+    /// Whether it is told what others ask for, to predict them too.
+    wants_commands: bool,
+    last_command: Option<G::Command>,
     /// Who was in sight in the last snapshot.
     seen: Slots,
     events: Vec<(bool, Vec<u8>)>,
@@ -76,15 +88,22 @@ struct Player<G: Game> {
 impl<G: Game> SnapshotServer<G> {
     pub(crate) fn new(content: G::Content, seed: u64, rates: Rates, now: Time) -> Self {
         let layouts = Layouts::of::<G::Entity>();
+        let mut world = World::default();
+        G::populate(&content, &mut world);
+        let unsettled = u64::from(world.settle().is_err());
+        let mut versions = Versions::default();
+        versions.update(&world, &layouts);
         Self {
-            world: World::default(),
+            world,
+            loaded: versions.shown(),
+            game_id: 1,
             content,
             seed,
             rates,
             wire: WireLayouts::new(&layouts),
             layouts,
             command_layout: Layout::of::<G::Command>(Precision::State),
-            versions: Versions::default(),
+            versions,
             changes: Changes::default(),
             players: Vec::new(),
             joined: Vec::new(),
@@ -92,7 +111,7 @@ impl<G: Game> SnapshotServer<G> {
             next_tick_at: now,
             visible: Slots::default(),
             bits: BitWriter::growing(MESSAGE_BYTES_MAX),
-            unsettled: 0,
+            unsettled,
             event_layout: Layout::of::<G::Event>(Precision::State),
             saved: Vec::new(),
         }
@@ -102,10 +121,13 @@ impl<G: Game> SnapshotServer<G> {
     pub(crate) fn join(&mut self, id: PlayerId) -> Vec<u8> {
         self.players.push(Player {
             id,
-            base: ClientBase::default(),
+            base: ClientBase::new(self.loaded.clone()),
             commands: CommandQueue::new(self.world.tick()),
             margin_micros: None,
             snapshot_is_due: false,
+            snapshot_every: self.rates.ticks_per_snapshot,
+            wants_commands: false,
+            last_command: None,
             seen: Slots::default(),
             // What happened before and still matters.
             events: self.saved.iter().map(|(_, message)| (true, message.clone())).collect(),
@@ -113,6 +135,7 @@ impl<G: Game> SnapshotServer<G> {
         self.players.sort_by_key(|player| player.id);
         self.joined.push(id);
         let mut bits = BitWriter::growing(64);
+        bits.write(u64::from(self.game_id), 8);
         bits.write(u64::from(id.0), 16);
         bits.write(u64::from(self.world.tick().0), 32);
         bits.write(self.rates.tick_length.as_micros(), 32);
@@ -147,11 +170,19 @@ impl<G: Game> SnapshotServer<G> {
     ) -> Result<(), Malformed> {
         let player = self.players.iter_mut().find(|player| player.id == from).ok_or(Malformed)?;
         let mut bits = BitReader::new(message);
+        if bits.read(8) as u8 != self.game_id {
+            // Of the game before: nothing of it counts any more.
+            return Ok(());
+        }
+        let every = bits.read(8) as u32;
+        let wants_commands = bits.read_bool();
         let newest = bits.read(32);
         let before = bits.read(32) as u32;
         let tick = player.commands.read(&mut bits, &self.command_layout);
         bits.finish()?;
         let tick = tick.ok_or(Malformed)?;
+        player.snapshot_every = every.max(self.rates.ticks_per_snapshot);
+        player.wants_commands = wants_commands;
         player.base.acknowledge(newest);
         for back in (1..=32).filter(|back| before & 1 << (back - 1) != 0) {
             player.base.acknowledge(newest.saturating_sub(back));
@@ -185,7 +216,10 @@ impl<G: Game> SnapshotServer<G> {
         let commands: Vec<(PlayerId, Option<G::Command>)> = self
             .players
             .iter_mut()
-            .map(|player| (player.id, player.commands.next::<G>()))
+            .map(|player| {
+                player.last_command = player.commands.next::<G>();
+                (player.id, player.last_command.clone())
+            })
             .collect();
         let tick = Tick(self.world.tick().0 + 1);
         let turn = Turn {
@@ -205,13 +239,17 @@ impl<G: Game> SnapshotServer<G> {
         self.world.set_tick(tick);
         self.unsettled += u64::from(self.world.settle().is_err());
         self.distribute(events);
-        if tick.0.is_multiple_of(self.rates.ticks_per_snapshot) {
+        let due = |player: &Player<G>| tick.0.is_multiple_of(player.snapshot_every);
+        if self.players.iter().any(due) {
             self.versions.update(&self.world, &self.layouts);
             self.changes.clear();
-            self.players.iter_mut().for_each(|player| player.snapshot_is_due = true);
+            for player in self.players.iter_mut().filter(|player| due(player)) {
+                player.snapshot_is_due = true;
+            }
         }
         if tick.0.is_multiple_of(SWEEP_TICKS) {
-            self.versions.sweep(self.players.iter().flat_map(|player| player.base.named()));
+            let named = self.players.iter().flat_map(|player| player.base.named());
+            self.versions.sweep(named.chain([&self.loaded[..]]));
         }
     }
 
@@ -271,28 +309,65 @@ impl<G: Game> SnapshotServer<G> {
         let repeated = std::mem::take(&mut player.commands.repeated).min(63);
         let tick = self.world.tick();
         let newest = player.commands.newest;
+        let game_id = self.game_id;
+        let others = if player.wants_commands { self.others(to) } else { Vec::new() };
+        let Some(player) = self.players.iter_mut().find(|player| player.id == to) else { return };
+        let command_layout = &self.command_layout;
         let head = move |bits: &mut BitWriter| {
+            bits.write(u64::from(game_id), 8);
             bits.write(u64::from(tick.0), 32);
             bits.write(u64::from(repeated), 6);
             bits.write(margin as u64, 15);
             bits.write(u64::from(newest.0), 32);
         };
+        let world = &self.world;
+        let ids: Vec<Option<EntityId>> = world.ids().collect();
+        let update_every = |slot: usize| {
+            let id = ids.get(slot).copied().flatten();
+            id.map_or(1, |id| G::update_every(world, to, id))
+        };
         let mut frame = Frame {
             layouts: self.wire.all(),
             versions: &self.versions,
             changes: &mut self.changes,
+            update_every: &update_every,
         };
         self.bits.clear();
         head(&mut self.bits);
+        write_others(&mut self.bits, command_layout, &others);
         let mut finished = |number: u64, bits: &mut BitWriter| {
             if let Ok(message) = bits.finish() {
                 part(number, message);
             }
             bits.clear();
             head(bits);
+            write_others::<G::Command>(bits, command_layout, &[]);
         };
         let limits = (bytes_max, budget_bytes);
         player.base.write(&mut frame, to, &self.visible, limits, &mut finished, &mut self.bits);
+    }
+
+    /// What the others in sight of a player ask for at present.
+    fn others(&self, viewer: PlayerId) -> Vec<(PlayerId, G::Command)> {
+        let seen: Vec<PlayerId> = self
+            .world
+            .entities()
+            .filter(|(id, _)| self.visible.contains(id.slot()))
+            .filter_map(|(id, _)| self.world.owner(id))
+            .collect();
+        let others =
+            self.players.iter().filter(|player| player.id != viewer && seen.contains(&player.id));
+        let known = others.filter_map(|player| Some((player.id, player.last_command.clone()?)));
+        known.take(OTHERS_MAX).collect()
+    }
+
+    /// Begins another game with those who are here: another map, other content. Each is told anew.
+    pub(crate) fn change(&mut self, content: G::Content, seed: u64) -> Vec<(PlayerId, Vec<u8>)> {
+        let players: Vec<PlayerId> = self.players.iter().map(|player| player.id).collect();
+        let next = Self::new(content, seed, self.rates, self.next_tick_at);
+        let game_id = self.game_id.wrapping_add(1).max(1);
+        *self = Self { game_id, ..next };
+        players.into_iter().map(|player| (player, self.join(player))).collect()
     }
 
     /// Bytes on the heap for one player.
@@ -300,6 +375,34 @@ impl<G: Game> SnapshotServer<G> {
         let player = self.players.iter().find(|player| player.id == of);
         player.map_or(0, |player| player.base.memory_bytes() + size_of::<Player<G>>())
     }
+}
+
+/// Of how many others' commands a snapshot tells.
+const OTHERS_MAX: usize = 63;
+
+fn write_others<C: Networked>(bits: &mut BitWriter, layout: &Layout, others: &[(PlayerId, C)]) {
+    bits.write(others.len() as u64, 6);
+    for (player, command) in others {
+        bits.write(u64::from(player.0), 16);
+        delta::write(bits, layout, layout.initial(), &layout.record(command));
+    }
+}
+
+pub(crate) fn read_others<C: Networked>(
+    bits: &mut BitReader<'_>,
+    layout: &Layout,
+) -> Vec<(PlayerId, C)> {
+    let mut others = Vec::new();
+    for _ in 0..bits.read(6) {
+        let player = PlayerId(bits.read(16) as u16);
+        let mut words = vec![0; layout.len()];
+        delta::read(bits, layout, layout.initial(), &mut words);
+        if bits.failed() {
+            break;
+        }
+        others.push((player, layout.value(&words)));
+    }
+    others
 }
 
 /// How many events can wait for a player; more are not told.

@@ -141,6 +141,20 @@ impl<G: Game> Server<G> {
         }
     }
 
+    /// Begins another game with those who are here: another map, other content.
+    pub fn change(&mut self, now: Time, content: G::Content, seed: u64) {
+        for (player, welcome) in self.half.change(content, seed) {
+            let seat = self.seats.iter().find(|seat| seat.player == player);
+            let Some(connection) = seat.and_then(|seat| seat.connection) else { continue };
+            let message = [&[WELCOME], &welcome[..]].concat();
+            if self.listener.send_reliable(connection, &message).is_err() {
+                self.listener.close(now, connection, CloseReason::Backlogged);
+            }
+        }
+        // Who is away starts afresh too.
+        self.seats.retain(|seat| seat.connection.is_some());
+    }
+
     /// The next datagram to send, and to whom; call it until there is none.
     pub fn transmit(&mut self, now: Time) -> Option<(Peer, &[u8])> {
         self.listener.transmit(now)

@@ -37,6 +37,8 @@ const CHUNKS_MAX: usize = ENTITY_SLOTS_MAX / CHUNK_SLOTS;
 #[derive(Debug, Default)]
 pub(crate) struct ClientBase {
     last_number: u64,
+    /// What both ends have before anything is sent: the map's entities, out of sight.
+    loaded: Vec<VersionId>,
     tables: VecDeque<SentTable>,
     /// By slot, the number of the part that last carried it.
     carried: Vec<u64>,
@@ -57,6 +59,8 @@ pub(crate) struct Frame<'a> {
     pub(crate) layouts: &'a [Layout],
     pub(crate) versions: &'a Versions,
     pub(crate) changes: &'a mut Changes,
+    /// In every which snapshot a slot is told of.
+    pub(crate) update_every: &'a dyn Fn(usize) -> u32,
 }
 
 /// One changed entity that may be carried: its slot, and its change in the cache.
@@ -66,6 +70,11 @@ struct Candidate {
 }
 
 impl ClientBase {
+    /// A client that has the map and nothing else.
+    pub(crate) fn new(loaded: Vec<VersionId>) -> Self {
+        Self { loaded, ..Self::default() }
+    }
+
     /// Takes in that the client has decoded the part `number`.
     pub(crate) fn acknowledge(&mut self, number: u64) {
         let table = self.tables.iter_mut().find(|table| table.number == number);
@@ -81,7 +90,7 @@ impl ClientBase {
 
     /// All versions that the tables name.
     pub(crate) fn named(&self) -> impl Iterator<Item = &[VersionId]> {
-        self.tables.iter().map(|table| &table.versions[..])
+        self.tables.iter().map(|table| &table.versions[..]).chain([&self.loaded[..]])
     }
 
     /// Bytes on the heap.
@@ -140,7 +149,8 @@ impl ClientBase {
     ) -> usize {
         let base = self.base_for(&chunks);
         let number = self.last_number + 1;
-        let mut now = base.map_or_else(SentTable::default, |index| self.tables[index].clone());
+        let loaded = || SentTable { versions: self.loaded.clone(), ..SentTable::default() };
+        let mut now = base.map_or_else(loaded, |index| self.tables[index].clone());
         let back = base.map_or(0, |index| number - self.tables[index].number);
         now.versions.resize(frame.versions.slots_used().max(now.versions.len()), VersionId::NONE);
         // What each chunk would take, until the part is full.
@@ -153,7 +163,11 @@ impl ClientBase {
             for place in places(chunk_of(visible, end)) {
                 let slot = end * CHUNK_SLOTS + place;
                 let newest = frame.versions.newest(slot, viewer);
-                if newest != now.versions[slot] {
+                let is_due = || {
+                    let age = number - self.carried[slot];
+                    age >= u64::from((frame.update_every)(slot)) || now.versions[slot].is_none()
+                };
+                if newest != now.versions[slot] && is_due() {
                     let change = frame.changes.get(
                         frame.layouts,
                         frame.versions,
@@ -266,6 +280,8 @@ pub(crate) struct ReceivedPart<'a> {
 /// What a client has: the tables of the parts it decoded.
 #[derive(Debug, Default)]
 pub(crate) struct ServerTables {
+    /// What both ends have before anything is sent.
+    loaded: Table,
     tables: VecDeque<ReceivedTable>,
     newest: u64,
 }
@@ -277,6 +293,12 @@ struct ReceivedTable {
 }
 
 impl ServerTables {
+    /// A client that has the map and nothing else; its entities are out of sight.
+    pub(crate) fn new(mut loaded: Table) -> Self {
+        loaded.visible.clear();
+        Self { loaded, ..Self::default() }
+    }
+
     /// Reads a part; none if it is damaged, known already, or its base is gone.
     pub(crate) fn read(
         &mut self,
@@ -291,9 +313,8 @@ impl ServerTables {
         if bits.failed() || end > CHUNKS_MAX || known || number == 0 {
             return None;
         }
-        let empty = Table::default();
         let base = if back == 0 {
-            &empty
+            &self.loaded
         } else {
             let named = number.checked_sub(back)?;
             &self.tables.iter().find(|table| table.number == named)?.table

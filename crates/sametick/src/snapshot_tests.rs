@@ -5,7 +5,7 @@ use crate::follow::SnapshotClient;
 use crate::serve::{Rates, SnapshotServer};
 use crate::{
     Dice, Fields, Game, Networked, NoEvent, PlayerId, Precision, Slots, Span, Tick, Time, Turn,
-    World,
+    View, World,
 };
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -140,7 +140,8 @@ impl Simulation {
         let mut server = SnapshotServer::<Yard>::new((), seed, Rates::default(), Time::ZERO);
         let join = |id| {
             let welcome = server.join(PlayerId(id));
-            SnapshotClient::new(&welcome, (), predicts, Time::ZERO).expect("a lawful welcome")
+            SnapshotClient::new(&welcome, (), View { predicts, ..View::default() }, Time::ZERO)
+                .expect("a lawful welcome")
         };
         Self {
             now: Time::ZERO,

@@ -105,6 +105,11 @@ impl Versions {
         }
     }
 
+    /// The newest of every slot as others see it.
+    pub(crate) fn shown(&self) -> Vec<VersionId> {
+        self.newest.iter().map(|pair| pair[0]).collect()
+    }
+
     /// The first slot past all that were ever used.
     pub(crate) fn slots_used(&self) -> usize {
         self.newest.len()

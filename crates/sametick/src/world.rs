@@ -119,6 +119,12 @@ impl<E: Entities> World<E> {
         slots.filter_map(|(index, slot)| Some((slot.id(index)?, slot.entity.as_ref()?)))
     }
 
+    /// Who stands in each slot.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = Option<EntityId>> {
+        let slots = self.slots.iter().enumerate();
+        slots.map(|(index, slot)| slot.entity.as_ref().and_then(|_| slot.id(index)))
+    }
+
     /// All of one kind, by slot.
     pub fn all<'a, K: KindOf<E> + 'a>(&'a self) -> impl Iterator<Item = (EntityId, &'a K)>
     where
