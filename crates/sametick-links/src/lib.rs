@@ -1,0 +1,23 @@
+//! The sockets of Sametick. The library itself has none: it is given datagrams and moments, and these
+//! links carry the ones and tell the others.
+//!
+//! | | |
+//! |---|---|
+//! | [`Link`] | what all links do: send a datagram to a peer, receive one, wait |
+//! | [`UdpLink`] | UDP, many datagrams with one call to the system |
+//! | [`Clock`] | the clock of this machine as [`sametick::Time`] |
+
+mod clock;
+mod link;
+mod socket;
+pub mod udp;
+
+pub use clock::Clock;
+pub use link::{DATAGRAM_BYTES_MAX, Departure, Link, Reason, address_of, peer_at};
+pub use udp::UdpLink;
+
+/// A thread may be given any link.
+const _: () = {
+    const fn assert_send<T: Send>() {}
+    assert_send::<UdpLink>();
+};
