@@ -5,19 +5,23 @@
 //! |---|---|
 //! | [`Link`] | what all links do: send a datagram to a peer, receive one, wait |
 //! | [`UdpLink`] | UDP, many datagrams with one call to the system |
+//! | [`TcpLink`] | datagrams over TCP connections |
 //! | [`Clock`] | the clock of this machine as [`sametick::Time`] |
 
 mod clock;
 mod link;
 mod socket;
+pub mod tcp;
 pub mod udp;
 
 pub use clock::Clock;
 pub use link::{DATAGRAM_BYTES_MAX, Departure, Link, Reason, address_of, peer_at};
+pub use tcp::TcpLink;
 pub use udp::UdpLink;
 
 /// A thread may be given any link.
 const _: () = {
     const fn assert_send<T: Send>() {}
     assert_send::<UdpLink>();
+    assert_send::<TcpLink>();
 };
