@@ -3,10 +3,12 @@
 
 use crate::suite::{self, Rig};
 use sametick::Peer;
-use sametick_links::{Link, TcpLink, UdpLink, address_of};
+use sametick_links::{Conditioned, Link, TcpLink, UdpLink, address_of};
 
 struct Udp;
 struct Tcp;
+struct ConditionedUdp;
+struct ConditionedTcp;
 
 impl Rig for Udp {
     type Link = UdpLink;
@@ -40,10 +42,48 @@ impl Rig for Tcp {
     }
 }
 
+impl Rig for ConditionedUdp {
+    type Link = Conditioned<UdpLink>;
+
+    fn server() -> Self::Link {
+        Conditioned::new(Udp::server(), 1)
+    }
+
+    fn client(server: Peer) -> Self::Link {
+        Conditioned::new(Udp::client(server), 2)
+    }
+
+    fn closes(link: &Self::Link) -> bool {
+        Udp::closes(link.link())
+    }
+}
+
+impl Rig for ConditionedTcp {
+    type Link = Conditioned<TcpLink>;
+
+    fn server() -> Self::Link {
+        Conditioned::new(Tcp::server(), 1)
+    }
+
+    fn client(server: Peer) -> Self::Link {
+        Conditioned::new(Tcp::client(server), 2)
+    }
+
+    fn closes(link: &Self::Link) -> bool {
+        Tcp::closes(link.link())
+    }
+}
+
 macro_rules! on_every_link {
     ($($test:ident)*) => {
         mod udp { $(#[test] fn $test() { crate::suite::$test::<super::Udp>() })* }
         mod tcp { $(#[test] fn $test() { crate::suite::$test::<super::Tcp>() })* }
+        mod conditioned_udp {
+            $(#[test] fn $test() { crate::suite::$test::<super::ConditionedUdp>() })*
+        }
+        mod conditioned_tcp {
+            $(#[test] fn $test() { crate::suite::$test::<super::ConditionedTcp>() })*
+        }
     };
 }
 
