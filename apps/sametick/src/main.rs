@@ -19,6 +19,7 @@ const EXAMPLES: &str = "Examples:
   sametick                              what a snapshot costs, stage by stage
   sametick bench codec --json           the same, for a program to read
   sametick bench codec --data FILE      the same on a recorded game
+  sametick bench conditioner            delay achieved against delay asked, over real UDP
   sametick bench instructions           instructions for each field, counted by valgrind";
 
 #[derive(Subcommand)]

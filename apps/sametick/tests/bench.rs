@@ -85,11 +85,50 @@ fn a_file_that_is_not_there_is_named() {
 
 #[test]
 fn every_command_has_help_with_examples() {
-    for command in
-        [&["--help"][..], &["bench", "codec", "--help"], &["bench", "instructions", "--help"]]
-    {
+    for command in [
+        &["--help"][..],
+        &["bench", "codec", "--help"],
+        &["bench", "conditioner", "--help"],
+        &["bench", "instructions", "--help"],
+    ] {
         let output = sametick(command);
         let help = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success() && help.contains("Examples:"), "{command:?}: {help}");
     }
+}
+
+fn conditioner(more: &[&str]) -> Output {
+    let arguments = ["bench", "conditioner", "--packets", "100", "--rate", "1000", "--json"];
+    sametick(&[&arguments[..], more].concat())
+}
+
+#[test]
+fn the_conditioner_answers_one_verified_object_with_its_figures() {
+    let report = || {
+        let output = conditioner(&["--delay-ms", "5", "--jitter-ms", "2", "--loss", "20"]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice::<Value>(&output.stdout).expect("one object and nothing else")
+    };
+    let (one, other) = (report(), report());
+    assert_eq!((&one["name"], &one["verified"]), (&"conditioner".into(), &true.into()));
+    let figure =
+        |name: &str| one["figures"][name].as_f64().unwrap_or_else(|| panic!("{name} is missing"));
+    // How precise it is depends on what else the machine does; what it adds at least does not.
+    assert!((5.0..=7.0).contains(&figure("asked_delay_ms")));
+    assert!(figure("achieved_p50_ms") >= figure("asked_delay_ms"));
+    for name in ["achieved", "error"] {
+        let [p50, p95, p99] = [50, 95, 99].map(|percent| figure(&format!("{name}_p{percent}_ms")));
+        assert!(0.0 <= p50 && p50 <= p95 && p95 <= p99, "{name}");
+    }
+    assert!(figure("loopback_p50_ms") > 0.0);
+    assert_eq!(figure("loss_asked_percent"), 20.0);
+    assert_eq!(one["figures"]["loss_achieved_percent"], other["figures"]["loss_achieved_percent"]);
+    assert_eq!(figure("received_count"), 100.0 - figure("loss_achieved_percent"));
+}
+
+#[test]
+fn what_the_conditioner_cannot_hold_is_refused_in_one_sentence() {
+    let output = conditioner(&["--delay-ms", "9999"]);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(error.starts_with("error: too many") && error.lines().count() == 1, "{error}");
 }

@@ -1,6 +1,7 @@
 //! The benchmarks: each prints a table for people, or with `--json` one object for programs.
 
 pub(crate) mod codec;
+mod conditioner;
 mod instructions;
 mod measure;
 mod recording;
@@ -17,6 +18,9 @@ pub(crate) enum Bench {
     /// Bytes of a snapshot after each stage of the paper's codec, and its speed
     #[command(after_help = codec::EXAMPLES)]
     Codec(codec::Options),
+    /// What a bad network in real time adds, against what was asked of it
+    #[command(after_help = conditioner::EXAMPLES)]
+    Conditioner(conditioner::Options),
     /// Instructions for each gathered, changed and unchanged field, counted by valgrind
     #[command(after_help = instructions::EXAMPLES)]
     Instructions(instructions::Options),
@@ -28,6 +32,7 @@ pub(crate) enum Bench {
 pub(crate) fn run(bench: Bench) -> anyhow::Result<()> {
     match bench {
         Bench::Codec(options) => codec::run(&options),
+        Bench::Conditioner(options) => conditioner::run(&options),
         Bench::Instructions(options) => instructions::run(&options),
         Bench::Work(work) => {
             instructions::work(&work);

@@ -37,7 +37,7 @@ pub use conditions::{
     TraceError, TraceProblem,
 };
 pub use line::{IN_FLIGHT_MAX, OUTAGES_MAX, Outage, Statistics};
-pub use pipe::Pipe;
+pub use pipe::{Pipe, Transit};
 pub use profiles::Profile;
 
 use crate::dice::Dice;

@@ -27,7 +27,17 @@ use crate::time::Time;
 #[derive(Clone, Debug)]
 pub struct Pipe {
     line: Line,
-    flights: Flights<()>,
+    /// Each with the moment at which it entered.
+    flights: Flights<Time>,
+}
+
+/// When a datagram or a copy of it entered a pipe, and when it arrived at the other end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transit {
+    /// When it was sent in.
+    pub entered: Time,
+    /// When it arrived, however much later it was taken out.
+    pub arrival: Time,
 }
 
 impl Pipe {
@@ -42,7 +52,7 @@ impl Pipe {
     /// Sends a datagram in.
     pub fn push(&mut self, now: Time, bytes: &[u8]) {
         for passage in self.line.decide(now, bytes.len()).into_iter().flatten() {
-            self.flights.push(passage.arrival, (), bytes, |bytes| passage.damage(bytes));
+            self.flights.push(passage.arrival, now, bytes, |bytes| passage.damage(bytes));
         }
     }
 
@@ -50,9 +60,24 @@ impl Pipe {
     /// together come in the order in which they were sent. `into` becomes the datagram, and the
     /// memory that it had is used again.
     pub fn pop(&mut self, now: Time, into: &mut Vec<u8>) -> Option<Time> {
-        let (arrival, ()) = self.flights.pop(now, into)?;
+        self.pop_transit(now, into).map(|transit| transit.arrival)
+    }
+
+    /// As [`Pipe::pop`], and says when the datagram entered too.
+    ///
+    /// ```
+    /// use sametick::{Span, Time};
+    /// use sametick::network::{Conditions, Pipe};
+    /// let conditions = Conditions { delay: Span::millis(30), ..Conditions::PERFECT };
+    /// let mut pipe = Pipe::new(1, conditions);
+    /// pipe.push(Time::from_millis(5), b"hello");
+    /// let transit = pipe.pop_transit(Time::from_seconds(1), &mut Vec::new()).unwrap();
+    /// assert_eq!(transit.arrival - transit.entered, Span::millis(30));
+    /// ```
+    pub fn pop_transit(&mut self, now: Time, into: &mut Vec<u8>) -> Option<Transit> {
+        let (arrival, entered) = self.flights.pop(now, into)?;
         self.line.deliver(into.len());
-        Some(arrival)
+        Some(Transit { entered, arrival })
     }
 
     /// When the next datagram arrives, or arrived.

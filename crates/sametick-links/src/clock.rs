@@ -1,0 +1,31 @@
+//! The clock of this machine as the library's [`Time`]. The only place that reads one.
+
+use std::time::Instant;
+
+use sametick::Time;
+
+/// Counts from its own start, never backwards. A copy counts from the same start.
+///
+/// ```
+/// use sametick_links::Clock;
+/// let clock = Clock::start();
+/// let (earlier, later) = (clock.now(), clock.now());
+/// assert!(earlier <= later);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    start: Instant,
+}
+
+impl Clock {
+    /// A clock that begins now.
+    pub fn start() -> Self {
+        Self { start: Instant::now() }
+    }
+
+    /// How much time has passed since the start.
+    pub fn now(&self) -> Time {
+        let micros = self.start.elapsed().as_micros();
+        Time::from_micros(u64::try_from(micros).unwrap_or(u64::MAX))
+    }
+}
