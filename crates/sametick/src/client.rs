@@ -2,6 +2,8 @@
 
 use crate::channel::{CloseReason, Event, Settings, Statistics};
 use crate::endpoint::{Dialer, DialerEvent};
+use crate::entities::KindOf;
+use crate::entity::EntityId;
 use crate::events::Effect;
 use crate::follow::{SnapshotClient, View};
 use crate::game::Game;
@@ -29,6 +31,7 @@ pub struct Client<G: Game> {
     dialer: Dialer,
     half: Half<G>,
     view: View,
+    wish: G::Command,
     ticket: Option<ClientToken>,
     local: World<G::Entity>,
     /// Of a game whose content is not there yet.
@@ -58,6 +61,7 @@ impl<G: Game> Client<G> {
             dialer: Dialer::new(server, token, Settings::default(), now, random),
             half: Half::Waiting(Some(content)),
             view,
+            wish: G::Command::default(),
             ticket: None,
             local: World::default(),
             welcome: None,
@@ -97,11 +101,10 @@ impl<G: Game> Client<G> {
         messages.iter().for_each(|message| self.hear(now, message));
     }
 
-    /// What the player asks for from now on.
+    /// What the player asks for from now on, in this game and in those that follow; it may be said
+    /// before the server has let us in.
     pub fn command(&mut self, wish: G::Command) {
-        if let Half::Playing(half) = &mut self.half {
-            half.command(wish);
-        }
+        self.wish = wish;
     }
 
     /// Steps what is due.
@@ -113,6 +116,7 @@ impl<G: Game> Client<G> {
             }
         });
         if let Half::Playing(half) = &mut self.half {
+            half.command(self.wish.clone());
             half.advance(now);
             if let Some(message) = half.write() {
                 self.token = self.token.wrapping_add(1);
@@ -142,6 +146,16 @@ impl<G: Game> Client<G> {
     /// The world as our player should see it, once there is one.
     pub fn view(&self) -> Option<&World<G::Entity>> {
         self.playing().map(SnapshotClient::view)
+    }
+
+    /// What the newest snapshot says, with nothing predicted.
+    pub fn snapshot(&self) -> Option<&World<G::Entity>> {
+        self.playing().map(|half| &half.snapshot)
+    }
+
+    /// Our own entity of this kind as we see it, once there is one.
+    pub fn own<K: KindOf<G::Entity>>(&self) -> Option<(EntityId, &K)> {
+        self.view()?.owned(self.me()?)
     }
 
     /// How many ticks our own time is ahead of the newest snapshot.
