@@ -5,7 +5,7 @@ use crate::endpoint::{Dialer, DialerEvent};
 use crate::entities::KindOf;
 use crate::entity::EntityId;
 use crate::events::Effect;
-use crate::follow::{SnapshotClient, View};
+use crate::follow::{SnapshotClient, View, content_of};
 use crate::game::Game;
 use crate::peer::Peer;
 use crate::secure::{ClientToken, Denial, Random};
@@ -20,8 +20,12 @@ pub enum ClientEvent {
     Joined(PlayerId),
     /// It did not.
     Denied(Denial),
-    /// The server has begun another game; [`Client::load`] its content to go on.
-    GameChanged,
+    /// The server plays another game than the one we have the content of; [`Client::load`] it to go
+    /// on.
+    GameChanged {
+        /// What [`Game::content_name`] says of the content.
+        content: u64,
+    },
     /// The connection is over.
     Left(CloseReason),
 }
@@ -36,6 +40,8 @@ pub struct Client<G: Game> {
     local: World<G::Entity>,
     /// Of a game whose content is not there yet.
     welcome: Option<Vec<u8>>,
+    /// Reliable events of that game.
+    early: Vec<Vec<u8>>,
     events: Vec<ClientEvent>,
     malformed: u64,
     token: u32,
@@ -65,6 +71,7 @@ impl<G: Game> Client<G> {
             ticket: None,
             local: World::default(),
             welcome: None,
+            early: Vec::new(),
             events: Vec::new(),
             malformed: 0,
             token: 0,
@@ -179,11 +186,18 @@ impl<G: Game> Client<G> {
         &mut self.local
     }
 
-    /// Goes on in the game that the server has begun, after [`ClientEvent::GameChanged`].
+    /// Goes on in the game that the server has begun, after [`ClientEvent::GameChanged`]. Content of
+    /// another name than the server's changes nothing.
     pub fn load(&mut self, now: Time, content: G::Content) {
-        if let Some(welcome) = self.welcome.take() {
-            self.half = Half::Waiting(Some(content));
-            self.hear(now, &[&[WELCOME], &welcome[..]].concat());
+        let name = self.welcome.as_deref().and_then(content_of);
+        if name != Some(G::content_name(&content)) {
+            return;
+        }
+        let Some(welcome) = self.welcome.take() else { return };
+        self.half = Half::Waiting(Some(content));
+        self.hear(now, &[&[WELCOME], &welcome[..]].concat());
+        for event in std::mem::take(&mut self.early) {
+            self.hear(now, &event);
         }
     }
 
@@ -235,23 +249,45 @@ impl<G: Game> Client<G> {
         let trip = self.dialer.statistics().and_then(|statistics| statistics.round_trip.smoothed);
         let half_trip = trip.unwrap_or(Span::ZERO) / 2;
         let read = match (*kind, &mut self.half) {
-            (WELCOME, Half::Waiting(content)) => content.take().is_some_and(|content| {
-                let half = SnapshotClient::new(message, content, self.view, now);
-                half.is_ok_and(|half| {
-                    self.events.push(ClientEvent::Joined(half.me));
-                    self.half = Half::Playing(Box::new(half));
+            (WELCOME, half) => match (content_of(message), half) {
+                (Some(name), Half::Waiting(content @ Some(_)))
+                    if content.as_ref().map(G::content_name) == Some(name) =>
+                {
+                    let content = content.take();
+                    content.is_some_and(|content| self.begin(now, message, content))
+                }
+                (Some(content), _) => {
+                    self.welcome = Some(message.to_vec());
+                    self.early.clear();
+                    self.events.push(ClientEvent::GameChanged { content });
                     true
-                })
-            }),
-            (WELCOME, Half::Playing(_)) => {
-                self.welcome = Some(message.to_vec());
-                self.events.push(ClientEvent::GameChanged);
+                }
+                (None, _) => false,
+            },
+            (EVENT, _) if self.welcome.is_some() => {
+                // Of the game that is to be loaded, or of the one before, which knows its own.
+                let whole = [&[EVENT], message].concat();
+                if self.early.len() < EARLY_EVENTS_MAX {
+                    self.early.push(whole);
+                }
                 true
             }
             (SNAPSHOT, Half::Playing(half)) => half.read(now, half_trip, message).is_ok(),
             (EVENT, Half::Playing(half)) => half.read_event(message).is_ok(),
+            // Until the content is there, nothing can be made of it.
+            (SNAPSHOT, Half::Waiting(_)) => self.welcome.is_some(),
             _ => false,
         };
         self.malformed += u64::from(!read);
     }
+
+    fn begin(&mut self, now: Time, welcome: &[u8], content: G::Content) -> bool {
+        let Ok(half) = SnapshotClient::new(welcome, content, self.view, now) else { return false };
+        self.events.push(ClientEvent::Joined(half.me));
+        self.half = Half::Playing(Box::new(half));
+        true
+    }
 }
+
+/// How many events are kept for a game whose content is not there yet; more are not told.
+const EARLY_EVENTS_MAX: usize = 1024;

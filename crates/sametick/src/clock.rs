@@ -29,6 +29,11 @@ pub(crate) struct Clock {
     speed: f64,
     jitter_micros: f64,
     margin_micros: f64,
+    /// The tick we had reached when lateness was last made up for: what is told of commands before
+    /// it is news no more.
+    corrected: Tick,
+    /// The newest command that the last report was about.
+    reported: Tick,
     is_set: bool,
 }
 
@@ -41,6 +46,8 @@ impl Clock {
             speed: 1.0,
             jitter_micros: 2_000.0,
             margin_micros: 0.0,
+            corrected: Tick(0),
+            reported: Tick(0),
             is_set: false,
         }
     }
@@ -62,18 +69,18 @@ impl Clock {
         self.at + Span::from_micros_f64((left / self.speed).ceil())
     }
 
-    /// Takes in a snapshot: its tick, half of the round trip, and by how much the newest command was early
-    /// (late, if below zero) when the server stepped that tick; none if no command had come.
+    /// Takes in a snapshot: its tick, half of the round trip, and by how many microseconds commands were
+    /// early (late, if below zero) up to which tick's; none if no command had come.
     pub(crate) fn observe(
         &mut self,
         now: Time,
         tick: Tick,
         half_trip: Span,
-        margin_micros: Option<f64>,
+        margin: Option<(f64, Tick)>,
     ) {
         self.run(now);
         let server = f64::from(tick.0) * self.length() + half_trip.as_micros() as f64;
-        let Some(margin) = margin_micros.filter(|_| self.is_set) else {
+        let Some((margin, newest)) = margin.filter(|_| self.is_set) else {
             if !self.is_set || (self.game_micros - server).abs() > RESET_MICROS {
                 self.game_micros =
                     server + half_trip.as_micros() as f64 + self.target() + self.length();
@@ -81,6 +88,11 @@ impl Clock {
             }
             return;
         };
+        let since = self.reported;
+        self.reported = newest.max(since);
+        if since < self.corrected {
+            return;
+        }
         let off = (margin - self.margin_micros).abs();
         self.jitter_micros += (off.min(100_000.0) - self.jitter_micros) * 0.1;
         self.margin_micros += (margin - self.margin_micros) * 0.25;
@@ -88,6 +100,7 @@ impl Clock {
             // Late: make up for it now, and do not do it again before the next word from the server.
             self.game_micros += self.target() - margin;
             self.margin_micros = self.target();
+            self.corrected = Tick((self.game_micros / self.length()) as u32);
             self.speed = 1.0;
             return;
         }

@@ -114,7 +114,7 @@ impl<C: Networked> CommandQueue<C> {
             return None;
         }
         let newest = Tick(first.checked_add(commands.len() as u32 - 1)?);
-        for (tick, command) in (first..).zip(commands) {
+        for (tick, command) in (first..=newest.0).zip(commands) {
             self.take(Tick(tick), command);
         }
         Some(newest)

@@ -67,8 +67,8 @@ pub enum Effect<E> {
 pub(crate) struct Effects<E> {
     /// What was played, and whether the server has said so.
     played: BTreeMap<EventKey, bool>,
-    /// What waits for its tick or its entity.
-    held: Vec<(EventKey, E)>,
+    /// What waits for its tick or its entity, and whether it was saved.
+    held: Vec<(EventKey, bool, E)>,
     pub(crate) fresh: Vec<Effect<E>>,
 }
 
@@ -89,14 +89,14 @@ impl<E: Networked> Effects<E> {
     }
 
     /// The server says so.
-    pub(crate) fn tell(&mut self, key: EventKey, event: E) {
+    pub(crate) fn tell(&mut self, key: EventKey, is_saved: bool, event: E) {
         if self.played.get(&key) == Some(&true) {
             return;
         }
         if self.held.len() == HELD_EVENTS_MAX {
             self.held.remove(0);
         }
-        self.held.push((key, event));
+        self.held.push((key, is_saved, event));
     }
 
     /// Hands out what a snapshot of this tick makes known; `knows` tells of entities. What was predicted
@@ -110,9 +110,9 @@ impl<E: Networked> Effects<E> {
     ) {
         let (ready, held): (Vec<_>, Vec<_>) = std::mem::take(&mut self.held)
             .into_iter()
-            .partition(|(key, _)| key.tick <= tick && knows(key.entity));
+            .partition(|(key, _, _)| key.tick <= tick && knows(key.entity));
         self.held = held;
-        for (key, event) in ready {
+        for (key, _, event) in ready {
             match self.played.insert(key, true) {
                 None if tick.0 - key.tick.0 <= lasts(&event) => {
                     self.fresh.push(Effect::Started { key, event, is_predicted: false });
@@ -120,14 +120,19 @@ impl<E: Networked> Effects<E> {
                 _ => {}
             }
         }
-        let late = |key: &EventKey, told: &bool| !told && key.tick.0 + patience_ticks < tick.0;
+        let late = |key: &EventKey, told: &bool| {
+            !told && key.tick.0.saturating_add(patience_ticks) < tick.0
+        };
         let cancelled: Vec<EventKey> =
             self.played.iter().filter(|(key, told)| late(key, told)).map(|(key, _)| *key).collect();
         for key in cancelled {
-            self.played.insert(key, true);
+            // Should the server say so after all, it is played then.
+            self.played.remove(&key);
             self.fresh.push(Effect::Cancelled { key });
         }
-        self.played.retain(|key, _| key.tick.0 + PLAYED_TICKS >= tick.0);
-        self.held.retain(|(key, _)| key.tick.0 + PLAYED_TICKS >= tick.0);
+        self.played.retain(|key, _| key.tick.0.saturating_add(PLAYED_TICKS) >= tick.0);
+        // What was saved matters for as long as its entity may come into sight.
+        let is_recent = |key: &EventKey| key.tick.0.saturating_add(PLAYED_TICKS) >= tick.0;
+        self.held.retain(|(key, is_saved, _)| *is_saved || is_recent(key));
     }
 }

@@ -68,7 +68,11 @@ impl<G: Game> SnapshotClient<G> {
         let _tick = Tick(bits.read(32) as u32);
         let tick_length = Span::micros(bits.read(32));
         let seed = bits.read(64);
+        let name = bits.read(64);
         bits.finish()?;
+        if name != G::content_name(&content) {
+            return Err(Malformed);
+        }
         if !crate::alone::TICK_LENGTHS.contains(&tick_length) {
             return Err(Malformed);
         }
@@ -106,16 +110,16 @@ impl<G: Game> SnapshotClient<G> {
         self.wish = wish;
     }
 
-    /// Takes in a snapshot, or a part of one.
+    /// Takes in a snapshot, or a part of one: its tick and what it is about, if it is of this game.
     pub(crate) fn read(
         &mut self,
         now: Time,
         half_trip: Span,
         message: &[u8],
-    ) -> Result<(Tick, Range<usize>), Malformed> {
+    ) -> Result<Option<(Tick, Range<usize>)>, Malformed> {
         let mut bits = BitReader::new(message);
         if bits.read(8) as u8 != self.game_id {
-            return Err(Malformed);
+            return Ok(None);
         }
         let tick = Tick(bits.read(32) as u32);
         let repeated = bits.read(6);
@@ -130,10 +134,10 @@ impl<G: Game> SnapshotClient<G> {
         }
         self.received = self.received.max(received);
         let margin = (margin != 0).then(|| ((margin - 16_384) * MARGIN_UNIT_MICROS) as f64);
-        self.clock.observe(now, tick, half_trip, margin);
+        self.clock.observe(now, tick, half_trip, margin.map(|margin| (margin, received)));
         let slots = part.slots;
         if tick < self.snapshot.tick() {
-            return Ok((tick, slots));
+            return Ok(Some((tick, slots)));
         }
         // The other parts of this snapshot may come later, or not at all.
         self.seen.take_slots(part.table, slots.clone(), self.wire.all());
@@ -143,15 +147,19 @@ impl<G: Game> SnapshotClient<G> {
         self.repredict();
         let known = &self.snapshot;
         self.effects.settle(tick, CANCEL_TICKS, G::event_lasts, |entity| known.contains(entity));
-        Ok((tick, slots))
+        Ok(Some((tick, slots)))
     }
 
     /// Takes in an event.
     pub(crate) fn read_event(&mut self, message: &[u8]) -> Result<(), Malformed> {
         let mut bits = BitReader::new(message);
-        let (key, _, event) = events::read(&mut bits, &self.event_layout).ok_or(Malformed)?;
+        if bits.read(8) as u8 != self.game_id {
+            // Of the game before: its entities' names mean others now.
+            return Ok(());
+        }
+        let (key, is_saved, event) = events::read(&mut bits, &self.event_layout).ok_or(Malformed)?;
         bits.finish()?;
-        self.effects.tell(key, event);
+        self.effects.tell(key, is_saved, event);
         Ok(())
     }
 
@@ -250,6 +258,12 @@ impl<G: Game> SnapshotClient<G> {
         }
         self.predicted.set_tick(tick);
     }
+}
+
+/// The name of the content that a welcome speaks of.
+pub(crate) fn content_of(welcome: &[u8]) -> Option<u64> {
+    let name = welcome.last_chunk()?;
+    Some(u64::from_le_bytes(*name))
 }
 
 /// The table that both ends have before anything is sent.

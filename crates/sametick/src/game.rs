@@ -40,6 +40,12 @@ pub trait Game: Sized {
     /// what never changes is never sent.
     fn populate(_content: &Self::Content, _world: &mut World<Self::Entity>) {}
 
+    /// A name for the content, by which both ends know that they hold the same: a hash, or a number
+    /// of the game's own. A client whose content has another name is told to load this one.
+    fn content_name(_content: &Self::Content) -> u64 {
+        0
+    }
+
     /// In every which snapshot a player is told of an entity's changes: 1 is each, 3 each third. Far ones
     /// need less; with [`u32::MAX`] it is told of no more.
     fn update_every(_world: &World<Self::Entity>, _viewer: PlayerId, _entity: EntityId) -> u32 {

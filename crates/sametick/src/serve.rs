@@ -53,6 +53,8 @@ pub(crate) struct SnapshotServer<G: Game> {
     versions: Versions,
     /// The map's entities, which every client has from the start.
     loaded: Vec<VersionId>,
+    /// The tick that the versions are of.
+    versions_at: Tick,
     /// Which game this is; it changes with the map.
     game_id: u8,
     changes: Changes,
@@ -81,7 +83,7 @@ struct Player<G: Game> {
     wants_commands: bool,
     last_command: Option<G::Command>,
     /// Who was in sight in the last snapshot.
-    seen: Slots,
+    seen: Vec<EntityId>,
     events: Vec<(bool, Vec<u8>)>,
 }
 
@@ -96,6 +98,7 @@ impl<G: Game> SnapshotServer<G> {
         Self {
             world,
             loaded: versions.shown(),
+            versions_at: Tick(0),
             game_id: 1,
             content,
             seed,
@@ -128,7 +131,7 @@ impl<G: Game> SnapshotServer<G> {
             snapshot_every: self.rates.ticks_per_snapshot,
             wants_commands: false,
             last_command: None,
-            seen: Slots::default(),
+            seen: Vec::new(),
             // What happened before and still matters.
             events: self.saved.iter().map(|(_, message)| (true, message.clone())).collect(),
         });
@@ -140,6 +143,7 @@ impl<G: Game> SnapshotServer<G> {
         bits.write(u64::from(self.world.tick().0), 32);
         bits.write(self.rates.tick_length.as_micros(), 32);
         bits.write(self.seed, 64);
+        bits.write(G::content_name(&self.content), 64);
         bits.finish().expect("a welcome is short").to_vec()
     }
 
@@ -241,8 +245,7 @@ impl<G: Game> SnapshotServer<G> {
         self.distribute(events);
         let due = |player: &Player<G>| tick.0.is_multiple_of(player.snapshot_every);
         if self.players.iter().any(due) {
-            self.versions.update(&self.world, &self.layouts);
-            self.changes.clear();
+            self.update_versions();
             for player in self.players.iter_mut().filter(|player| due(player)) {
                 player.snapshot_is_due = true;
             }
@@ -253,11 +256,28 @@ impl<G: Game> SnapshotServer<G> {
         }
     }
 
+    fn update_versions(&mut self) {
+        self.versions.update(&self.world, &self.layouts);
+        self.versions_at = self.world.tick();
+        self.changes.clear();
+    }
+
     /// Queues events for those who are to be told.
     fn distribute(&mut self, events: Vec<Emitted<G::Event>>) {
         self.saved.retain(|(key, _)| self.world.contains(key.entity));
+        let (world, content) = (&self.world, &self.content);
+        // Who is new since a player's last snapshot is looked for only if something happens to it.
+        let sees_now = |player: &Player<G>, entity: EntityId| {
+            let mut visible = Slots::default();
+            let is_there = world.contains(entity);
+            if is_there {
+                G::relevant(world, content, player.id, &mut visible);
+            }
+            is_there && visible.contains(entity.slot())
+        };
         for emitted in events {
             let mut bits = BitWriter::growing(MESSAGE_BYTES_MAX);
+            bits.write(u64::from(self.game_id), 8);
             events::write(&mut bits, &self.event_layout, &emitted);
             let Ok(message) = bits.finish().map(<[u8]>::to_vec) else { continue };
             let Emitted { key, delivery, .. } = emitted;
@@ -265,7 +285,9 @@ impl<G: Game> SnapshotServer<G> {
                 let is_meant = match delivery.to {
                     Audience::All => true,
                     Audience::One(one) => one == player.id,
-                    Audience::Seeing => player.seen.contains(key.entity.slot()),
+                    Audience::Seeing => {
+                        player.seen.contains(&key.entity) || sees_now(player, key.entity)
+                    }
                 };
                 if is_meant && player.events.len() < EVENTS_WAITING_MAX {
                     player
@@ -301,9 +323,17 @@ impl<G: Game> SnapshotServer<G> {
             return;
         }
         player.snapshot_is_due = false;
+        // One that had to wait for its budget tells of the present, not of when it was due.
+        if self.versions_at != self.world.tick() {
+            self.update_versions();
+        }
+        let Some(player) = self.players.iter_mut().find(|player| player.id == to) else { return };
         self.visible.clear();
         G::relevant(&self.world, &self.content, to, &mut self.visible);
-        player.seen.clone_from(&self.visible);
+        let ids: Vec<Option<EntityId>> = self.world.ids().collect();
+        let id_of = |slot: usize| ids.get(slot).copied().flatten();
+        player.seen.clear();
+        player.seen.extend(self.visible.iter().filter_map(id_of));
         let margin = player.margin_micros.take().map(|micros| micros / MARGIN_UNIT_MICROS);
         let margin = margin.map_or(0, |units| units.clamp(-16_383, 16_383) + 16_384);
         let repeated = std::mem::take(&mut player.commands.repeated).min(63);
@@ -321,11 +351,7 @@ impl<G: Game> SnapshotServer<G> {
             bits.write(u64::from(newest.0), 32);
         };
         let world = &self.world;
-        let ids: Vec<Option<EntityId>> = world.ids().collect();
-        let update_every = |slot: usize| {
-            let id = ids.get(slot).copied().flatten();
-            id.map_or(1, |id| G::update_every(world, to, id))
-        };
+        let update_every = |slot| id_of(slot).map_or(1, |id| G::update_every(world, to, id));
         let mut frame = Frame {
             layouts: self.wire.all(),
             versions: &self.versions,

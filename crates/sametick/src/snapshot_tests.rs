@@ -231,7 +231,7 @@ impl Simulation {
 
     fn deliver(&mut self, client: usize, message: &[u8]) {
         let read = self.clients[client].read(self.now, self.delay, message);
-        let Ok((tick, slots)) = read else { return };
+        let Ok(Some((tick, slots))) = read else { return };
         let follower = &self.clients[client];
         if follower.snapshot.tick() != tick || self.budget_bytes < 100_000 {
             return;

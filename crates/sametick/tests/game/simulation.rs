@@ -1,0 +1,279 @@
+//! Whole games by seed: a server and its guests over bad lines, who join, drop out, return, move to
+//! other addresses and other maps. What must hold is checked in `ledger.rs`.
+
+use crate::Seeded;
+use crate::arena::{Arena, Map, Wish};
+use crate::ledger::Ledger;
+use sametick::channel::{RateLimits, Settings};
+use sametick::endpoint::ListenerConfig;
+use sametick::network::{Conditions, Host, Jitter, Loss, Network};
+use sametick::secure::{ClientToken, GateConfig, Past, TokenKey};
+use sametick::{Client, ClientEvent, Dice, Rates, Server, Span, Time, View};
+
+const STEP: Span = Span::millis(2);
+/// How long lines are good and players quiet at the end.
+const CALM: Span = Span::seconds(4);
+const PROTOCOL: u64 = 7;
+
+/// All that a seed decides.
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    pub(crate) seed: u64,
+    pub(crate) seconds: u64,
+    pub(crate) guests: u64,
+    pub(crate) conditions: Conditions,
+    /// Whether a snapshot always fits what may be sent, so that clients have everything.
+    pub(crate) is_ample: bool,
+    pub(crate) rates: Rates,
+    pub(crate) map_changes: bool,
+}
+
+impl Options {
+    pub(crate) fn expand(seed: u64, seconds: u64) -> Self {
+        let mut dice = Dice::new(seed, 1);
+        let mut pick = |from: [f64; 3]| from[dice.below(3) as usize];
+        let conditions = Conditions {
+            delay: Span::from_millis_f64(pick([5.0, 40.0, 100.0])),
+            jitter: Jitter::Uniform { width: Span::from_millis_f64(pick([0.0, 5.0, 30.0])) },
+            loss: Loss::Random { probability: pick([0.0, 0.05, 0.2]) },
+            duplicate: pick([0.0, 0.02, 0.1]),
+            reorder: pick([0.0, 0.02, 0.1]),
+            reorder_by: Span::millis(250),
+            bit_flip: pick([0.0, 0.01, 0.01]),
+            ..Conditions::PERFECT
+        };
+        let tick_length = Span::from_millis_f64(pick([16.667, 16.667, 25.0]));
+        let ticks_per_snapshot = pick([1.0, 3.0, 3.0]) as u32;
+        Self {
+            seed,
+            seconds,
+            guests: 3 + seed % 2,
+            conditions,
+            is_ample: !seed.is_multiple_of(3),
+            rates: Rates { tick_length, ticks_per_snapshot },
+            map_changes: seed % 4 != 1,
+        }
+    }
+}
+
+pub(crate) struct Guest {
+    pub(crate) host: Host,
+    pub(crate) identity: u64,
+    pub(crate) client: Option<Client<Arena>>,
+    pub(crate) view: View,
+    ticket: Option<ClientToken>,
+    back_at: Time,
+    load_at: Option<(Time, u64)>,
+    /// The map that was loaded last.
+    map: u64,
+    stamp: u32,
+    wish: Wish,
+}
+
+struct Play {
+    options: Options,
+    now: Time,
+    network: Network,
+    server_host: Host,
+    server: Server<Arena>,
+    guests: Vec<Guest>,
+    random: Seeded,
+    dice: Dice,
+    map: u64,
+    ledger: Ledger,
+}
+
+/// Plays one seed to its end; panics where something does not hold.
+pub(crate) fn run(options: &Options) -> Ledger {
+    let mut play = Play::new(options.clone());
+    let end = Time::ZERO + Span::seconds(options.seconds);
+    while play.now < end {
+        let is_calm = play.now + CALM >= end;
+        if is_calm && play.now + CALM < end + STEP {
+            play.calm_down();
+        }
+        if !is_calm {
+            play.act();
+        }
+        play.step(is_calm);
+        play.now += STEP;
+    }
+    play.ledger.check_end(&play.server, &play.guests, options);
+    play.ledger
+}
+
+impl Play {
+    fn new(options: Options) -> Self {
+        let mut random = Seeded(Dice::new(options.seed, 2));
+        let mut network = Network::new(options.seed);
+        network.set_default_conditions(options.conditions.clone());
+        let server_host = network.add_host();
+        let floor = if options.is_ample { 250_000 } else { 2_000 };
+        let ticket_key = TokenKey::generate(&mut random);
+        let past = Past::Unknown { started_unix_seconds: 0 };
+        let config = ListenerConfig {
+            gate: GateConfig::new(PROTOCOL, TokenKey::PUBLISHED, ticket_key, past),
+            channel: Settings {
+                rate: RateLimits { floor_bytes_per_second: floor, ..RateLimits::default() },
+                ..Settings::default()
+            },
+            connections_max: 16,
+            unix_seconds_at_zero: 0,
+        };
+        let map = Map { number: 0 };
+        let (seed, rates) = (options.seed, options.rates);
+        let server = Server::new(config, map, seed, rates, Time::ZERO, &mut random);
+        let mut dice = Dice::new(options.seed, 3);
+        let guests = (0..options.guests).map(|number| {
+            let snapshot_every = [0, 0, 6][dice.below(3) as usize];
+            let back_at = Time::from_millis(number * dice.below(3_000));
+            let view = View { predicts: dice.chance(0.8), snapshot_every, ..View::default() };
+            Guest::new(network.add_host(), 100 + number, view, back_at)
+        });
+        let guests = guests.collect();
+        let ledger = Ledger::default();
+        let now = Time::ZERO;
+        let map = 0;
+        Self {
+            options,
+            now,
+            network,
+            server_host,
+            server,
+            guests,
+            random,
+            dice,
+            map,
+            ledger,
+        }
+    }
+
+    /// What chance does to the players and their lines.
+    fn act(&mut self) {
+        let now = self.now;
+        if self.options.map_changes && self.dice.chance(0.000_3) {
+            self.map += 1;
+            self.server.change(now, Map { number: self.map }, self.options.seed + self.map);
+            self.ledger.change(self.map);
+        }
+        for guest in &mut self.guests {
+            if self.dice.chance(0.000_3) {
+                self.network.rebind(now, guest.host);
+            }
+            if guest.client.is_some() && self.dice.chance(0.000_2) {
+                if self.dice.chance(0.5) {
+                    guest.say_goodbye(now, &mut self.network, self.server_host);
+                }
+                guest.client = None;
+                guest.back_at = now + Span::millis(self.dice.below(6_000));
+            }
+            if self.dice.chance(0.01) {
+                let aim = self.dice.unit() as f32 * 6.0 - 3.0;
+                let (walk, throw) = (self.dice.chance(0.7), self.dice.chance(0.1));
+                guest.wish = Wish { aim, walk, throw, ..Wish::default() };
+            }
+        }
+    }
+
+    fn calm_down(&mut self) {
+        let good = Conditions { delay: Span::millis(40), ..Conditions::PERFECT };
+        for guest in &mut self.guests {
+            self.network.set_conditions(guest.host, self.server_host, good.clone());
+            self.network.set_conditions(self.server_host, guest.host, good.clone());
+            guest.wish = Wish::default();
+            guest.back_at = guest.back_at.min(self.now);
+            guest.load_at = guest.load_at.map(|(_, map)| (self.now, map));
+        }
+    }
+
+    fn step(&mut self, is_calm: bool) {
+        let (now, mut datagram) = (self.now, Vec::new());
+        while let Some(from) = self.network.receive(now, self.server_host, &mut datagram) {
+            let answer = self.server.receive(now, from, &mut datagram, &mut self.random);
+            if let Some(answer) = answer {
+                self.network.send(now, self.server_host, from, &answer);
+            }
+        }
+        self.server.advance(now);
+        self.ledger.record(now, &self.options, &mut self.server);
+        while let Some((to, datagram)) = self.server.transmit(now) {
+            self.network.send(now, self.server_host, to, datagram);
+        }
+        for index in 0..self.guests.len() {
+            self.step_guest(index, is_calm);
+        }
+    }
+
+    fn step_guest(&mut self, index: usize, is_calm: bool) {
+        let (now, mut datagram) = (self.now, Vec::new());
+        let server = self.network.address(self.server_host);
+        let guest = &mut self.guests[index];
+        if guest.client.is_none() && now >= guest.back_at {
+            guest.knock(now, server, self.map, &mut self.random);
+        }
+        while self.network.receive(now, guest.host, &mut datagram).is_some() {
+            if let Some(client) = &mut guest.client {
+                client.receive(now, &mut datagram);
+            }
+        }
+        let Some(client) = &mut guest.client else { return };
+        guest.stamp += 1;
+        client.command(Wish { stamp: guest.stamp, ..guest.wish.clone() });
+        client.advance(now);
+        if let Some((_, map)) = guest.load_at.take_if(|(at, _)| *at <= now) {
+            guest.map = map;
+            client.load(now, Map { number: map });
+        }
+        for event in client.take_events() {
+            match event {
+                ClientEvent::Joined(_) => self.ledger.begin(now, guest.identity, guest.map),
+                ClientEvent::GameChanged { content } => {
+                    let wait = if is_calm { 0 } else { self.dice.below(500) };
+                    guest.load_at = Some((now + Span::millis(wait), content));
+                }
+                ClientEvent::Denied(_) | ClientEvent::Left(_) => guest.back_at = now,
+            }
+        }
+        guest.ticket = client.ticket().cloned().or(guest.ticket.take());
+        self.ledger.check_client(now, &self.options, guest.identity, guest.stamp, client);
+        while let Some(datagram) = client.transmit(now) {
+            self.network.send(now, guest.host, server, datagram);
+        }
+        if client.is_over() {
+            guest.client = None;
+        }
+    }
+}
+
+impl Guest {
+    fn new(host: Host, identity: u64, view: View, back_at: Time) -> Self {
+        Self {
+            host,
+            identity,
+            client: None,
+            view,
+            ticket: None,
+            back_at,
+            load_at: None,
+            map: 0,
+            stamp: 0,
+            wish: Wish::default(),
+        }
+    }
+
+    /// Comes for the first time, or back: with the ticket, or as a stranger of the same name.
+    fn knock(&mut self, now: Time, server: sametick::Peer, map: u64, random: &mut Seeded) {
+        let fresh = ClientToken::open_mode(PROTOCOL, self.identity, b"", random).unwrap();
+        let token = self.ticket.take().unwrap_or(fresh);
+        (self.map, self.load_at) = (map, None);
+        self.client = Some(Client::new(server, token, Map { number: map }, self.view, now, random));
+    }
+
+    fn say_goodbye(&mut self, now: Time, network: &mut Network, server_host: Host) {
+        let Some(client) = &mut self.client else { return };
+        client.close(now);
+        while let Some(datagram) = client.transmit(now) {
+            network.send(now, self.host, network.address(server_host), datagram);
+        }
+    }
+}
