@@ -125,7 +125,9 @@ impl<G: Game> Client<G> {
         if let Half::Playing(half) = &mut self.half {
             half.command(self.wish.clone());
             half.advance(now);
-            if let Some(message) = half.write() {
+            // What does not fit now goes with the next, which repeats it; in a queue it would grow old.
+            let may_send = self.dialer.budget_bytes(now) >= COMMANDS_BYTES;
+            if may_send && let Some(message) = half.write() {
                 self.token = self.token.wrapping_add(1);
                 self.dialer.send_unreliable(self.token, message);
             }
@@ -229,6 +231,11 @@ impl<G: Game> Client<G> {
         self.malformed
     }
 
+    /// Whether nothing more will come or go: denied, left or timed out.
+    pub fn is_over(&self) -> bool {
+        self.dialer.is_over()
+    }
+
     /// Says goodbye.
     pub fn close(&mut self, now: Time) {
         self.dialer.close(now, CloseReason::Left);
@@ -288,6 +295,9 @@ impl<G: Game> Client<G> {
         true
     }
 }
+
+/// What a message of commands usually needs.
+const COMMANDS_BYTES: usize = 128;
 
 /// How many events are kept for a game whose content is not there yet; more are not told.
 const EARLY_EVENTS_MAX: usize = 1024;

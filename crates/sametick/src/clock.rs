@@ -4,6 +4,7 @@
 //! margin at what the measured jitter asks for; when commands come too late, a fast path makes up for it
 //! at once. Shown time never runs backwards: it is slowed, or waits.
 
+use crate::commands::AHEAD_TICKS_MAX;
 use crate::time::{Span, Time};
 use crate::world::Tick;
 
@@ -15,6 +16,8 @@ const MARGIN_MIN_MICROS: f64 = 2_000.0;
 const SPEED_CHANGE_MAX: f64 = 0.03;
 /// How fast the slow loop takes away what is too much, in shares of it a second.
 const SLOW_GAIN: f64 = 0.5;
+/// No line is so bad that going further ahead would help its player.
+const AHEAD_MICROS_MAX: f64 = 400_000.0;
 /// So far off, the clock starts afresh.
 const RESET_MICROS: f64 = 1_000_000.0;
 
@@ -98,7 +101,9 @@ impl Clock {
         self.margin_micros += (margin - self.margin_micros) * 0.25;
         if margin < 0.0 {
             // Late: make up for it now, and do not do it again before the next word from the server.
-            self.game_micros += self.target() - margin;
+            let most = server + half_trip.as_micros() as f64 + self.ahead_max();
+            let wanted = self.game_micros + self.target() - margin;
+            self.game_micros = wanted.min(most).max(self.game_micros);
             self.margin_micros = self.target();
             self.corrected = Tick((self.game_micros / self.length()) as u32);
             self.speed = 1.0;
@@ -116,6 +121,12 @@ impl Clock {
 
     fn target(&self) -> f64 {
         (self.jitter_micros * JITTERS).max(MARGIN_MIN_MICROS)
+    }
+
+    /// How far ahead of what the way takes we go at most: the server takes no commands from further
+    /// on, and on a line that is worse than that some are late.
+    fn ahead_max(&self) -> f64 {
+        AHEAD_MICROS_MAX.min(self.length() * f64::from(AHEAD_TICKS_MAX / 2))
     }
 
     fn length(&self) -> f64 {

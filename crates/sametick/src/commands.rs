@@ -1,6 +1,6 @@
 //! What players ask for, tick by tick: kept until the server has it, executed once, never waited for.
 
-use crate::bits::{BitReader, BitWriter};
+use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::delta::{self, SEQUENCE_RECORDS_MAX};
 use crate::fields::Networked;
 use crate::game::Game;
@@ -105,19 +105,26 @@ impl<C: Networked> CommandQueue<C> {
     }
 
     /// Reads what [`CommandLog::write`] wrote. Those for the past improve the next guess, those too far
-    /// ahead are not taken. Gives the newest tick that came.
-    pub(crate) fn read(&mut self, bits: &mut BitReader<'_>, layout: &Layout) -> Option<Tick> {
+    /// ahead are not taken. Gives the first tick that nothing had come for, if there is one: how early
+    /// that one is, is how early commands are.
+    pub(crate) fn read(
+        &mut self,
+        bits: &mut BitReader<'_>,
+        layout: &Layout,
+    ) -> Result<Option<Tick>, Malformed> {
         let first = bits.read(32) as u32;
         let mut commands: Vec<C> = Vec::new();
         delta::read_sequence(bits, layout, |words| commands.push(layout.value(words)));
         if bits.failed() || commands.is_empty() {
-            return None;
+            return Err(Malformed);
         }
-        let newest = Tick(first.checked_add(commands.len() as u32 - 1)?);
+        let last = first.checked_add(commands.len() as u32 - 1);
+        let newest = Tick(last.ok_or(Malformed)?);
+        let known = self.newest.0;
         for (tick, command) in (first..=newest.0).zip(commands) {
             self.take(Tick(tick), command);
         }
-        Some(newest)
+        Ok((newest.0 > known).then(|| Tick(first.max(known + 1))))
     }
 
     fn take(&mut self, tick: Tick, command: C) {

@@ -157,7 +157,8 @@ impl<G: Game> SnapshotClient<G> {
             // Of the game before: its entities' names mean others now.
             return Ok(());
         }
-        let (key, is_saved, event) = events::read(&mut bits, &self.event_layout).ok_or(Malformed)?;
+        let (key, is_saved, event) =
+            events::read(&mut bits, &self.event_layout).ok_or(Malformed)?;
         bits.finish()?;
         self.effects.tell(key, is_saved, event);
         Ok(())

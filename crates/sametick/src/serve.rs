@@ -74,7 +74,7 @@ struct Player<G: Game> {
     id: PlayerId,
     base: ClientBase,
     commands: CommandQueue<G::Command>,
-    /// By how much the newest command was early, the smallest since it was last told.
+    /// By how much commands were early, the smallest since it was last told.
     margin_micros: Option<i64>,
     snapshot_is_due: bool,
     /// In every which tick it gets one: as often as it asks, but not more often than the server offers.
@@ -184,13 +184,14 @@ impl<G: Game> SnapshotServer<G> {
         let before = bits.read(32) as u32;
         let tick = player.commands.read(&mut bits, &self.command_layout);
         bits.finish()?;
-        let tick = tick.ok_or(Malformed)?;
+        let first_new = tick?;
         player.snapshot_every = every.max(self.rates.ticks_per_snapshot);
         player.wants_commands = wants_commands;
         player.base.acknowledge(newest);
         for back in (1..=32).filter(|back| before & 1 << (back - 1) != 0) {
             player.base.acknowledge(newest.saturating_sub(back));
         }
+        let Some(tick) = first_new else { return Ok(()) };
         let ahead = i64::from(tick.0) - i64::from(self.world.tick().0) - 1;
         let until_next = (self.next_tick_at - now).as_micros() as i64
             - (now - self.next_tick_at).as_micros() as i64;

@@ -100,8 +100,8 @@ impl ClientBase {
     }
 
     /// Writes the parts of a snapshot of those in sight, each of at most `bytes_max`, and hands each
-    /// out. At most `budget_bytes` are written: those who were carried least recently come first, so
-    /// that everyone's turn comes.
+    /// out. At most `budget_bytes` are written: the viewer's own come first, then those who were carried
+    /// least recently, so that everyone's turn comes.
     pub(crate) fn write(
         &mut self,
         frame: &mut Frame<'_>,
@@ -185,7 +185,8 @@ impl ClientBase {
             bits_used += chunk_bits;
             end += 1;
         }
-        self.fit(&mut candidates, bits_max.min(*budget_bits));
+        let is_own = |slot| frame.versions.is_own(slot, viewer);
+        self.fit(&mut candidates, bits_max.min(*budget_bits), is_own);
         let written = bits.bits_written();
         self.last_number = number;
         bits.write(number & 0xffff, NUMBER_BITS);
@@ -227,12 +228,18 @@ impl ClientBase {
     }
 
     /// Drops those whose turn is not now, if not all fit.
-    fn fit(&self, candidates: &mut Vec<Candidate>, bits_max: usize) {
+    fn fit(
+        &self,
+        candidates: &mut Vec<Candidate>,
+        bits_max: usize,
+        is_own: impl Fn(usize) -> bool,
+    ) {
         let bits: usize = candidates.iter().map(|candidate| candidate.change.len()).sum();
         if bits + HEAD_BITS_MAX <= bits_max {
             return;
         }
-        candidates.sort_by_key(|candidate| self.carried[candidate.slot]);
+        // What a player predicts must never wait: it would be predicted from the past.
+        candidates.sort_by_key(|c| (!is_own(c.slot), self.carried[c.slot]));
         let mut left = bits_max.saturating_sub(HEAD_BITS_MAX + 2 * CHUNK_SLOTS);
         let fits = |candidate: &Candidate| {
             let fits = candidate.change.len() <= left;

@@ -115,6 +115,11 @@ impl Versions {
         self.newest.len()
     }
 
+    /// Whether who stands in a slot is this player's.
+    pub(crate) fn is_own(&self, slot: usize, viewer: PlayerId) -> bool {
+        self.owners[slot] == Some(viewer)
+    }
+
     /// A slot's newest version as one player gets it.
     #[inline]
     pub(crate) fn newest(&self, slot: usize, viewer: PlayerId) -> VersionId {

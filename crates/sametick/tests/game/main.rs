@@ -1,6 +1,10 @@
 //! Server and clients of a small game, sealed connections and all, over a simulated network.
 #![cfg(feature = "secure")]
 
+mod arena;
+mod ledger;
+mod seeds;
+mod simulation;
 mod tag;
 
 use sametick::network::{Conditions, Host, Loss, Network};

@@ -40,6 +40,7 @@ impl Options {
             reorder: pick([0.0, 0.02, 0.1]),
             reorder_by: Span::millis(250),
             bit_flip: pick([0.0, 0.01, 0.01]),
+            keep_order: false,
             ..Conditions::PERFECT
         };
         let tick_length = Span::from_millis_f64(pick([16.667, 16.667, 25.0]));
@@ -134,18 +135,7 @@ impl Play {
         let ledger = Ledger::default();
         let now = Time::ZERO;
         let map = 0;
-        Self {
-            options,
-            now,
-            network,
-            server_host,
-            server,
-            guests,
-            random,
-            dice,
-            map,
-            ledger,
-        }
+        Self { options, now, network, server_host, server, guests, random, dice, map, ledger }
     }
 
     /// What chance does to the players and their lines.

@@ -1,0 +1,318 @@
+//! What happened, as the server had it, and what must hold of it at every client and every step.
+
+use crate::arena::{Arena, BANNER, Entity, Runner, SPLASH, THROW, WHISPER, Word};
+use crate::simulation::{Guest, Options};
+use sametick::{
+    Client, Effect, Entities, EntityId, EventKey, Game, Head, Layouts, PlayerId, Precision, Server,
+    ServerEvent, Slots, Span, Table, Time, World,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// So many worlds are remembered: longer than any snapshot is under way.
+const WORLDS_KEPT: usize = 1_000;
+/// The most ticks a client may be away from the server's, once it has found its place.
+const CLOCK_ERROR_TICKS_MAX: u32 = 64;
+
+/// How many commands may be late in the last second: a client that was throttled before may be still.
+const GUESSED_MAX: u32 = 10;
+
+#[derive(Default)]
+pub(crate) struct Ledger {
+    map: u64,
+    worlds: BTreeMap<(u64, u32), World<Entity>>,
+    players: BTreeMap<PlayerId, u64>,
+    /// By map and entity: its kind and the tick of its birth.
+    born: BTreeMap<(u64, usize, u32), (u8, u32)>,
+    /// By identity and map: which commands were asked for at which tick.
+    asked: BTreeMap<(u64, u64), BTreeMap<u32, Vec<u32>>>,
+    sessions: BTreeMap<u64, Session>,
+    ticks: u64,
+    layouts: Option<Layouts>,
+    pub(crate) counts: Counts,
+}
+
+/// How much was checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) snapshots: u64,
+    pub(crate) whole: u64,
+    pub(crate) predictions: u64,
+    pub(crate) commands: u64,
+    pub(crate) events: u64,
+    pub(crate) sessions: u64,
+    pub(crate) ahead_max: u32,
+}
+
+/// One stay of one client in one game.
+#[derive(Default)]
+struct Session {
+    map: u64,
+    began: Time,
+    snapshot_at: Time,
+    snapshot_tick: u32,
+    own_tick: u32,
+    shown_tick: u32,
+    /// By tick, what was predicted for it, and the snapshot it was predicted from.
+    predicted: BTreeMap<u32, (u32, Runner)>,
+    started: BTreeMap<EventKey, u8>,
+}
+
+impl Ledger {
+    pub(crate) fn change(&mut self, map: u64) {
+        self.map = map;
+    }
+
+    pub(crate) fn begin(&mut self, began: Time, identity: u64, map: u64) {
+        self.counts.sessions += 1;
+        self.sessions.insert(identity, Session { map, began, ..Session::default() });
+    }
+
+    /// Takes down the server's world of each tick, and checks what concerns it alone.
+    pub(crate) fn record(&mut self, now: Time, options: &Options, server: &mut Server<Arena>) {
+        for event in server.take_events() {
+            if let ServerEvent::Joined { player, client_id } = event {
+                self.players.insert(player, client_id);
+            }
+        }
+        let (world, tick) = (server.world(), server.world().tick().0);
+        if tick == 0 || self.worlds.contains_key(&(self.map, tick)) {
+            return;
+        }
+        self.ticks += 1;
+        let due = now.as_micros() / options.rates.tick_length.as_micros() + 1;
+        assert_eq!(self.ticks, due, "the server waits for nobody");
+        for (id, entity) in world.entities() {
+            self.meet(self.map, id, entity);
+        }
+        if let Some(before) = self.worlds.get(&(self.map, tick.wrapping_sub(1))) {
+            for (id, runner) in world.all::<Runner>() {
+                let Some(earlier) = before.get::<Runner>(id) else { continue };
+                let player = world.owner(id).expect("a runner is somebody's");
+                let asked = self.asked.get(&(self.players[&player], self.map));
+                let asked = asked.and_then(|asked| asked.get(&tick)).map_or(&[][..], |a| a);
+                match runner.executed - earlier.executed {
+                    0 => assert_eq!(runner.stamp, earlier.stamp),
+                    1 => assert!(asked.contains(&runner.stamp), "not asked for at tick {tick}"),
+                    more => panic!("{more} commands in one tick"),
+                }
+                let moves = runner.executed - earlier.executed + runner.guessed - earlier.guessed;
+                assert!(moves <= 1, "{moves} moves in one tick");
+                self.counts.commands += u64::from(runner.executed - earlier.executed);
+            }
+        }
+        self.worlds.insert((self.map, tick), world.clone());
+        if self.worlds.len() > WORLDS_KEPT {
+            self.worlds.pop_first();
+        }
+    }
+
+    /// A name is one entity's, at all ends and for ever.
+    fn meet(&mut self, map: u64, id: EntityId, entity: &Entity) {
+        let birth = match entity {
+            Entity::Runner(runner) => runner.born,
+            Entity::Stone(stone) => stone.born,
+            Entity::Crate(_) => 0,
+        };
+        let name = (map, id.slot(), id.generation());
+        let known = *self.born.entry(name).or_insert((entity.kind(), birth));
+        assert_eq!(known, (entity.kind(), birth), "{id:?} is two entities");
+    }
+
+    /// Checks one client after each of its steps.
+    pub(crate) fn check_client(
+        &mut self,
+        now: Time,
+        options: &Options,
+        identity: u64,
+        stamp: u32,
+        client: &mut Client<Arena>,
+    ) {
+        let effects = client.take_effects();
+        let (Some(me), Some(snapshot), true) =
+            (client.me(), client.snapshot(), self.sessions.contains_key(&identity))
+        else {
+            return;
+        };
+        let mut session = self.sessions.remove(&identity).expect("there is one");
+        let tick = snapshot.tick().0;
+        assert!(tick >= session.snapshot_tick, "the snapshot went back to {tick}");
+        if tick != session.snapshot_tick {
+            (session.snapshot_tick, session.snapshot_at) = (tick, now);
+            self.check_snapshot(options, session.map, me, snapshot);
+            self.check_prediction(&mut session, me, snapshot);
+        }
+        let own = tick + client.ticks_ahead();
+        let asked = self.asked.entry((identity, session.map)).or_default();
+        for tick in session.own_tick.max(own.saturating_sub(200)) + 1..=own {
+            asked.entry(tick).or_default().push(stamp);
+        }
+        assert!(own >= session.own_tick, "our time went back from {} to {own}", session.own_tick);
+        session.own_tick = own;
+        let view = client.view().expect("it plays");
+        assert!(view.tick().0 >= session.shown_tick, "shown time went back");
+        session.shown_tick = view.tick().0;
+        if let Some((_, runner)) = view.owned::<Runner>(me).filter(|_| own < tick + 40) {
+            session.predicted.insert(view.tick().0, (tick, runner.clone()));
+        }
+        while session.predicted.len() > 200 {
+            session.predicted.pop_first();
+        }
+        self.check_clock(now, &session);
+        for effect in effects {
+            self.check_effect(options, &mut session, me, effect);
+        }
+        self.sessions.insert(identity, session);
+    }
+
+    /// A client's time stays near the server's while it hears from it.
+    fn check_clock(&mut self, now: Time, session: &Session) {
+        let heard = (now - session.snapshot_at).as_micros() < 300_000;
+        let settled = (now - session.began).as_micros() > 3_000_000;
+        let server = self.worlds.last_key_value().map_or((0, 0), |(key, _)| *key);
+        if heard && settled && server.0 == session.map {
+            let off = session.own_tick.abs_diff(server.1);
+            self.counts.ahead_max = self.counts.ahead_max.max(off);
+            assert!(off <= CLOCK_ERROR_TICKS_MAX, "{off} ticks off");
+        }
+    }
+
+    /// What a client has is what it may see and what the server had: of this very tick, if all of it
+    /// fitted, else of one before.
+    fn check_snapshot(
+        &mut self,
+        options: &Options,
+        map: u64,
+        me: PlayerId,
+        snapshot: &World<Entity>,
+    ) {
+        let tick = snapshot.tick().0;
+        let world = self.worlds.get(&(map, tick)).expect("a snapshot of a tick that was");
+        let allowed = view_of(world, me);
+        let layouts = self.layouts.get_or_insert_with(Layouts::of::<Entity>);
+        let mut is_whole = snapshot.len() == allowed.len();
+        for (id, entity) in snapshot.entities() {
+            assert!(allowed.contains(&id.slot()), "{id:?} is not for {me:?} at {tick}");
+            let is_own = world.owner(id) == Some(me);
+            assert_eq!(snapshot.owner(id).is_some(), is_own);
+            let precision = if is_own { Precision::State } else { Precision::Shown };
+            let seen = record(layouts, precision, id, entity);
+            let is_at = |world: &World<Entity>| {
+                world
+                    .entity(id)
+                    .is_some_and(|entity| record(layouts, precision, id, entity) == seen)
+            };
+            let is_now = is_at(world);
+            let mut earlier =
+                self.worlds.range((map, 0)..(map, tick)).rev().map(|(_, world)| world);
+            assert!(is_now || earlier.any(is_at), "{id:?} at {tick} never was as {entity:?}");
+            assert!(is_now || !is_own, "our own {id:?} at {tick} is of before");
+            is_whole &= is_now;
+        }
+        assert!(is_whole || !options.is_ample, "the snapshot of {tick} is not all of {allowed:?}");
+        self.counts.snapshots += 1;
+        self.counts.whole += u64::from(is_whole);
+        let met: Vec<_> = snapshot.entities().map(|(id, entity)| (id, entity.clone())).collect();
+        met.iter().for_each(|(id, entity)| self.meet(map, *id, entity));
+    }
+
+    /// Where the server executed what was asked for, it says what was predicted.
+    fn check_prediction(&mut self, session: &mut Session, me: PlayerId, snapshot: &World<Entity>) {
+        let tick = snapshot.tick().0;
+        let own = snapshot.owned::<Runner>(me);
+        let (Some((_, runner)), Some((base, predicted))) = (own, session.predicted.remove(&tick))
+        else {
+            return;
+        };
+        let earlier = self.worlds.get(&(session.map, base));
+        let earlier = earlier.and_then(|world| world.owned::<Runner>(me));
+        let executed =
+            earlier.and_then(|(_, earlier)| runner.executed.checked_sub(earlier.executed));
+        if base < tick && executed == Some(tick - base) {
+            assert_eq!(*runner, predicted, "predicted for {tick} from {base}");
+            self.counts.predictions += 1;
+        }
+    }
+
+    fn check_effect(
+        &mut self,
+        options: &Options,
+        session: &mut Session,
+        me: PlayerId,
+        effect: Effect<Word>,
+    ) {
+        match effect {
+            Effect::Started { key, event, is_predicted } => {
+                assert_eq!((event.tick, event.about), (key.tick.0, Some(key.entity)));
+                assert!(event.kind != WHISPER || event.to == me.0, "a whisper to another");
+                let again = session.started.insert(key, event.kind);
+                assert_eq!(again, None, "{key:?} was played before");
+                let to_those_who_see = matches!(event.kind, THROW | SPLASH);
+                if to_those_who_see && !is_predicted && options.is_ample {
+                    let from = (session.map, key.tick.0.saturating_sub(30));
+                    let mut lately = self.worlds.range(from..=(session.map, key.tick.0));
+                    let saw = lately.any(|(_, world)| {
+                        world.contains(key.entity)
+                            && view_of(world, me).contains(&key.entity.slot())
+                    });
+                    assert!(saw, "{event:?} is not for {me:?}");
+                }
+                self.counts.events += 1;
+            }
+            Effect::Cancelled { key } => {
+                assert!(session.started.remove(&key).is_some(), "{key:?} was never played");
+            }
+        }
+    }
+
+    /// After some quiet everyone is here, in time, and has it all.
+    pub(crate) fn check_end(
+        &mut self,
+        server: &Server<Arena>,
+        guests: &[Guest],
+        options: &Options,
+    ) {
+        assert_eq!(server.players().count(), guests.len(), "everyone is back");
+        assert_eq!(server.malformed(), 0);
+        let whole = Options { is_ample: true, ..options.clone() };
+        let length = options.rates.tick_length;
+        for guest in guests {
+            let (client, session) = (guest.client.as_ref(), &self.sessions[&guest.identity]);
+            let client = client.expect("everyone is here");
+            let (me, snapshot) = (client.me().unwrap(), client.snapshot().unwrap());
+            let behind = server.world().tick().0 - snapshot.tick().0;
+            assert!(length * u64::from(behind) < Span::millis(300), "{behind} behind");
+            assert!(session.own_tick > server.world().tick().0, "commands come too late");
+            let (_, runner) = server.world().owned::<Runner>(me).expect("its runner is there");
+            let second = (Span::seconds(1).as_micros() / length.as_micros()) as u32;
+            let earlier = &self.worlds[&(self.map, server.world().tick().0 - second)];
+            let guessed = earlier.owned::<Runner>(me).map_or(0, |(_, earlier)| earlier.guessed);
+            let guessed = runner.guessed - guessed;
+            assert!(guessed <= GUESSED_MAX, "{guessed} commands were late in the last second");
+            let whispers = session.started.values().filter(|kind| **kind == WHISPER).count();
+            if u64::from(runner.born) * length.as_micros() > session.began.as_micros() {
+                assert_eq!(whispers as u32, runner.whispers, "reliable means all of them");
+            }
+            for (id, _) in snapshot.all::<Runner>() {
+                let banner =
+                    session.started.iter().find(|(key, kind)| key.entity == id && **kind == BANNER);
+                assert!(banner.is_some(), "the banner of {id:?} was saved for {me:?}");
+            }
+            let (map, snapshot) = (session.map, snapshot.clone());
+            assert_eq!(map, self.map, "everyone plays the same");
+            self.check_snapshot(&whole, map, me, &snapshot);
+        }
+    }
+}
+
+/// The slots that a player may know of.
+fn view_of(world: &World<Entity>, viewer: PlayerId) -> BTreeSet<usize> {
+    let mut visible = Slots::default();
+    Arena::relevant(world, &crate::arena::Map { number: 0 }, viewer, &mut visible);
+    visible.iter().collect()
+}
+
+fn record(layouts: &Layouts, precision: Precision, id: EntityId, entity: &Entity) -> Vec<u32> {
+    let (mut table, layouts) = (Table::default(), layouts.at(precision));
+    entity.clone().gather(layouts, Head { id, kind: entity.kind() }, &mut table);
+    table.record(id.slot(), &layouts[usize::from(entity.kind())]).to_vec()
+}
