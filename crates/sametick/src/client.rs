@@ -125,9 +125,8 @@ impl<G: Game> Client<G> {
         if let Half::Playing(half) = &mut self.half {
             half.command(self.wish.clone());
             half.advance(now);
-            // What does not fit now goes with the next, which repeats it; in a queue it would grow old.
-            let may_send = self.dialer.budget_bytes(now) >= COMMANDS_BYTES;
-            if may_send && let Some(message) = half.write() {
+            let budget = self.dialer.budget_bytes(now);
+            if let Some(message) = half.write(budget) {
                 self.token = self.token.wrapping_add(1);
                 self.dialer.send_unreliable(self.token, message);
             }
@@ -295,9 +294,6 @@ impl<G: Game> Client<G> {
         true
     }
 }
-
-/// What a message of commands usually needs.
-const COMMANDS_BYTES: usize = 128;
 
 /// How many events are kept for a game whose content is not there yet; more are not told.
 const EARLY_EVENTS_MAX: usize = 1024;

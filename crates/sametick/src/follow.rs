@@ -192,9 +192,10 @@ impl<G: Game> SnapshotClient<G> {
         if self.clock.is_set() { self.clock.next_tick_at() } else { Time::MAX }
     }
 
-    /// The message to the server, if a tick has passed since the last.
-    pub(crate) fn write(&mut self) -> Option<&[u8]> {
-        if !std::mem::take(&mut self.has_news) {
+    /// The message to the server, if a tick has passed since the last and it fits. What does not goes
+    /// with the next, which repeats it; in a queue it would only grow old.
+    pub(crate) fn write(&mut self, budget_bytes: usize) -> Option<&[u8]> {
+        if !self.has_news {
             return None;
         }
         self.bits.clear();
@@ -205,7 +206,9 @@ impl<G: Game> SnapshotClient<G> {
         self.bits.write(newest & 0xffff_ffff, 32);
         self.bits.write(u64::from(before), 32);
         self.log.write(&mut self.bits, &self.command_layout, self.received);
-        self.bits.finish().ok()
+        let message = self.bits.finish().ok().filter(|message| message.len() <= budget_bytes);
+        self.has_news = message.is_none();
+        message
     }
 
     /// The world as this player should see it.

@@ -57,14 +57,15 @@ pub trait Game: Sized {
         u32::MAX
     }
 
-    /// Which entities a player may know of. By default all of them.
+    /// Which entities a player may know of. By default all of them; [`relevance`](crate::relevance) helps
+    /// with less.
     fn relevant(
         world: &World<Self::Entity>,
         _content: &Self::Content,
         _viewer: PlayerId,
         visible: &mut Slots,
     ) {
-        world.entities().for_each(|(id, _)| visible.insert(id.slot()));
+        crate::relevance::everything(world, visible);
     }
 }
 

@@ -67,6 +67,8 @@
 //! | [`delta`] | a record against a base record |
 //! | [`Table`], [`codec`] | many entities at one moment, and their way across |
 //! | [`bits`] | integers packed into bytes |
+//! | [`Game`], [`World`] | the rules, and what they lead from tick to tick; [`Alone`] runs them |
+//! | [`relevance`] | whom a player may know of |
 //! | [`channel`] | one connection's messages, over packets that may be lost |
 //! | [`network`] | bad networks, simulated |
 //! | `secure` | handshake and sealed packets; needs the feature `secure` |
@@ -96,6 +98,7 @@ mod list;
 pub mod network;
 mod peer;
 pub mod record;
+pub mod relevance;
 #[cfg(feature = "secure")]
 pub mod secure;
 mod serve;

@@ -211,7 +211,7 @@ impl Simulation {
                 });
             }
             self.clients[client].advance(self.now);
-            if let Some(message) = self.clients[client].write().map(<[u8]>::to_vec) {
+            if let Some(message) = self.clients[client].write(1200).map(<[u8]>::to_vec) {
                 self.send(None, client, message);
             }
         }

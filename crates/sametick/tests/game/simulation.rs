@@ -166,7 +166,7 @@ impl Play {
     }
 
     fn calm_down(&mut self) {
-        let good = Conditions { delay: Span::millis(40), ..Conditions::PERFECT };
+        let good = Conditions { delay: self.options.conditions.delay, ..Conditions::PERFECT };
         for guest in &mut self.guests {
             self.network.set_conditions(guest.host, self.server_host, good.clone());
             self.network.set_conditions(self.server_host, guest.host, good.clone());
