@@ -1,6 +1,7 @@
 //! The workspace's own chores, started as `cargo xtask`. Knows nothing of games or networks.
 
 mod tidy;
+mod trace;
 
 use std::process::ExitCode;
 
@@ -10,6 +11,7 @@ use clap::{Parser, Subcommand};
 fn main() -> Result<ExitCode> {
     match Arguments::parse().chore {
         Chore::Tidy => tidy::run(),
+        Chore::Trace => trace::run(),
     }
 }
 
@@ -33,6 +35,10 @@ enum Chore {
     /// the exit code 1.
     #[command(after_help = EXAMPLE)]
     Tidy,
+    /// Play the same game natively, as released, and in wasm, and compare what it came to.
+    ///
+    /// Wasm is run with node and left out where there is none. The exit code is 1 if they differ.
+    Trace,
 }
 
 const EXAMPLE: &str = "\

@@ -1,0 +1,101 @@
+//! Runs the same game natively, as released, and in wasm, and compares what it came to. Knows the
+//! example's name and what it prints, nothing of the game.
+
+use std::env;
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, bail};
+
+const EXAMPLE: [&str; 4] = ["--package", "sametick", "--example", "trace"];
+const WASM: &str = "wasm32-unknown-unknown";
+const MARK: &str = "sametick trace ";
+
+/// Runs the program and looks for its result in its memory: it has nothing to print with.
+const RUNNER: &str = "
+const program = require('fs').readFileSync(process.argv[1]);
+WebAssembly.instantiate(program, {}).then(({ instance }) => {
+    instance.exports.main(0, 0);
+    const memory = Buffer.from(instance.exports.memory.buffer).toString('latin1');
+    console.log(memory.match(/sametick trace [0-9a-f]{16}/)[0]);
+});";
+
+pub(crate) fn run() -> Result<ExitCode> {
+    let debug = native(&[])?;
+    println!("trace: {debug} natively, with assertions");
+    let release = native(&["--release"])?;
+    println!("trace: {release} natively, as released");
+    let wasm = in_wasm()?;
+    match &wasm {
+        Some(wasm) => println!("trace: {wasm} in wasm"),
+        None => println!("trace: not run in wasm: there is no node"),
+    }
+    let agree = debug == release && wasm.is_none_or(|wasm| wasm == debug);
+    if !agree {
+        eprintln!("trace: the machines do not agree");
+    }
+    Ok(if agree { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn native(options: &[&str]) -> Result<String> {
+    let mut command = cargo("run");
+    result_of(&output_of(command.args(options))?)
+}
+
+/// None where there is no node.
+fn in_wasm() -> Result<Option<String>> {
+    if Command::new("node").arg("--version").output().is_err() {
+        return Ok(None);
+    }
+    let mut build = cargo("build");
+    build.args(["--release", "--target", WASM, "--message-format", "json"]);
+    let messages = output_of(&mut build)?;
+    let program = messages.lines().filter_map(program_of).next_back();
+    let program = program.context("cargo names no wasm program")?;
+    result_of(&output_of(Command::new("node").args(["-e", RUNNER, &program]))?).map(Some)
+}
+
+/// The program that a message of cargo's tells of, if it does.
+fn program_of(message: &str) -> Option<String> {
+    let message: serde_json::Value = serde_json::from_str(message).ok()?;
+    let files = message["filenames"].as_array()?.iter();
+    let mut names = files.filter_map(|file| file.as_str());
+    names.find(|name| name.ends_with("trace.wasm")).map(str::to_owned)
+}
+
+fn result_of(text: &str) -> Result<String> {
+    let result = text.lines().find_map(|line| line.strip_prefix(MARK));
+    result.map(str::to_owned).context("the example did not say what it came to")
+}
+
+fn output_of(command: &mut Command) -> Result<String> {
+    let output = command.output().context("cannot start cargo or node")?;
+    if !output.status.success() {
+        bail!("{command:?} failed: {}", String::from_utf8_lossy(&output.stderr).trim());
+    }
+    String::from_utf8(output.stdout).context("broken UTF-8")
+}
+
+/// Cargo tells its children which cargo runs them, which need not be the first on the path.
+fn cargo(verb: &str) -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args([verb, "--quiet", "--locked"]).args(EXAMPLE);
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_result_is_found_among_other_lines() {
+        assert_eq!(result_of("warming up\nsametick trace 00ff\n").unwrap(), "00ff");
+        assert!(result_of("sametick\n").is_err());
+    }
+
+    #[test]
+    fn the_program_is_found_among_cargos_messages() {
+        let message = r#"{"reason":"compiler-artifact","filenames":["/t/examples/trace.wasm"]}"#;
+        assert_eq!(program_of(message).as_deref(), Some("/t/examples/trace.wasm"));
+        assert_eq!(program_of(r#"{"reason":"build-finished"}"#), None);
+    }
+}
