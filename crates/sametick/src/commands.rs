@@ -166,3 +166,88 @@ impl<C: Networked> CommandQueue<C> {
         Some(G::repeat(last, self.repeated_running))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fields::Fields;
+    use crate::game::{NoEvent, Turn};
+    use crate::record::Precision;
+    use crate::world::World;
+
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub(crate) struct Key {
+        name: u8,
+    }
+
+    impl Networked for Key {
+        fn fields<F: Fields>(&mut self, f: &mut F) {
+            f.bits("name", &mut self.name, 8);
+        }
+    }
+
+    crate::entities! { pub(crate) enum Entity { Key } }
+
+    struct Keys;
+
+    impl Game for Keys {
+        type Entity = Entity;
+        type Command = Key;
+        type Event = NoEvent;
+        type Content = ();
+        fn step(_world: &mut World<Entity>, _turn: &Turn<'_, Self>) {}
+    }
+
+    fn layout() -> Layout {
+        Layout::of::<Key>(Precision::State)
+    }
+
+    fn message(first: u32, names: &[u8]) -> Vec<u8> {
+        let mut bits = BitWriter::growing(1200);
+        bits.write(u64::from(first), 32);
+        let records: Vec<Vec<u32>> = names.iter().map(|name| vec![u32::from(*name)]).collect();
+        delta::write_sequence(&mut bits, &layout(), records.iter().map(Vec::as_slice));
+        bits.finish().unwrap().to_vec()
+    }
+
+    fn read(queue: &mut CommandQueue<Key>, message: &[u8]) -> Result<Option<Tick>, Malformed> {
+        queue.read(&mut BitReader::new(message), &layout())
+    }
+
+    fn next(queue: &mut CommandQueue<Key>) -> Option<u8> {
+        queue.next::<Keys>().map(|key| key.name)
+    }
+
+    #[test]
+    fn a_late_command_improves_the_next_guess_and_is_never_executed() {
+        let mut queue = CommandQueue::new(Tick(10));
+        assert_eq!(next(&mut queue), None, "before any came, none is guessed");
+        assert_eq!(read(&mut queue, &message(12, &[1])), Ok(Some(Tick(12))));
+        assert_eq!(next(&mut queue), Some(1));
+        assert_eq!(next(&mut queue), Some(1), "a guess at tick 13");
+        assert_eq!(read(&mut queue, &message(12, &[1, 2])), Ok(Some(Tick(13))), "too late");
+        assert_eq!(queue.repeated, 1);
+        assert_eq!(next(&mut queue), Some(2), "a better guess at tick 14");
+        assert_eq!(queue.repeated, 2, "and still a guess");
+        assert_eq!(read(&mut queue, &message(12, &[1, 2])), Ok(None), "a copy tells nothing");
+    }
+
+    #[test]
+    fn what_came_first_counts_and_only_near_ticks_are_taken() {
+        let mut queue = CommandQueue::new(Tick(10));
+        read(&mut queue, &message(11, &[1, 2])).unwrap();
+        read(&mut queue, &message(11, &[8, 9, 3])).unwrap();
+        assert_eq!([(); 3].map(|()| next(&mut queue)), [1, 2, 3].map(Some));
+        read(&mut queue, &message(14 + AHEAD_TICKS_MAX, &[7])).unwrap();
+        assert_eq!(queue.newest, Tick(13), "from too far on");
+        assert_eq!(queue.waiting.len(), 0);
+    }
+
+    #[test]
+    fn ticks_at_the_end_of_their_range_are_refused_or_ignored() {
+        let mut queue = CommandQueue::new(Tick(10));
+        assert_eq!(read(&mut queue, &message(u32::MAX, &[1, 2])), Err(Malformed));
+        assert!(read(&mut queue, &message(u32::MAX, &[1])).is_ok());
+        assert_eq!(next(&mut queue), None);
+    }
+}

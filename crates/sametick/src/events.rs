@@ -136,3 +136,65 @@ impl<E: Networked> Effects<E> {
         self.held.retain(|(key, is_saved, _)| *is_saved || is_recent(key));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::game::{Delivery, NoEvent};
+
+    fn key(tick: u32) -> EventKey {
+        EventKey { tick: Tick(tick), entity: EntityId::new(3, 1).unwrap(), ordinal: 0 }
+    }
+
+    fn started(effects: &mut Effects<NoEvent>) -> Vec<(u32, bool)> {
+        let effects = std::mem::take(&mut effects.fresh).into_iter();
+        effects
+            .map(|effect| match effect {
+                Effect::Started { key, .. } => (key.tick.0, true),
+                Effect::Cancelled { key } => (key.tick.0, false),
+            })
+            .collect()
+    }
+
+    fn settle(effects: &mut Effects<NoEvent>, tick: u32, knows: bool) -> Vec<(u32, bool)> {
+        effects.settle(Tick(tick), 30, |_| u32::MAX, |_| knows);
+        started(effects)
+    }
+
+    #[test]
+    fn an_event_waits_for_its_tick_and_its_entity() {
+        let mut effects = Effects::default();
+        effects.tell(key(10), false, NoEvent);
+        assert_eq!(settle(&mut effects, 9, true), []);
+        assert_eq!(settle(&mut effects, 10, false), []);
+        assert_eq!(settle(&mut effects, 11, true), [(10, true)]);
+        effects.tell(key(10), false, NoEvent);
+        assert_eq!(settle(&mut effects, 12, true), [], "once");
+    }
+
+    #[test]
+    fn what_was_saved_waits_for_as_long_as_it_takes() {
+        let mut effects = Effects::default();
+        effects.tell(key(10), true, NoEvent);
+        effects.tell(key(11), false, NoEvent);
+        assert_eq!(settle(&mut effects, 10_000, false), []);
+        assert_eq!(settle(&mut effects, 10_001, true), [(10, true)]);
+    }
+
+    #[test]
+    fn what_was_taken_back_too_soon_is_played_when_the_server_says_so() {
+        let mut effects = Effects::default();
+        let delivery = Delivery::default();
+        effects.predict(Emitted { key: key(10), delivery, event: NoEvent });
+        assert_eq!(settle(&mut effects, 41, true), [(10, true), (10, false)]);
+        effects.tell(key(10), false, NoEvent);
+        assert_eq!(settle(&mut effects, 42, true), [(10, true)]);
+    }
+
+    #[test]
+    fn a_tick_at_the_end_of_its_range_is_just_far_off() {
+        let mut effects = Effects::default();
+        effects.tell(key(u32::MAX), false, NoEvent);
+        assert_eq!(settle(&mut effects, 10, true), []);
+    }
+}

@@ -95,6 +95,8 @@ mod follow;
 mod game;
 pub mod kinds;
 mod list;
+#[cfg(test)]
+mod netcode_tests;
 pub mod network;
 mod peer;
 pub mod record;

@@ -397,6 +397,11 @@ impl<G: Game> SnapshotServer<G> {
         players.into_iter().map(|player| (player, self.join(player))).collect()
     }
 
+    #[cfg(test)]
+    pub(crate) fn set_content(&mut self, content: G::Content) {
+        self.content = content;
+    }
+
     /// Bytes on the heap for one player.
     pub(crate) fn memory_bytes(&self, of: PlayerId) -> usize {
         let player = self.players.iter().find(|player| player.id == of);
