@@ -174,7 +174,7 @@ impl Pair {
 #[test]
 fn fifty_commands_a_second_and_a_round_trip_of_100_ms_leave_five_to_run_again() {
     let mut pair = Pair::new(Span::millis(50), View::default());
-    pair.run(Span::seconds(3));
+    pair.run(Span::seconds(20));
     pair.reruns.clear();
     pair.run(Span::seconds(5));
     let (least, most) = (pair.reruns.iter().min().unwrap(), pair.reruns.iter().max().unwrap());
@@ -288,6 +288,8 @@ fn a_snapshot_that_waited_tells_of_the_present() {
     let mut pair = Pair::new(Span::millis(30), View { snapshot_every: 10, ..View::default() });
     pair.run(Span::seconds(1));
     // One tick after it was due, with slots that were not there then.
+    pair.now += Span::millis(20);
+    pair.server.advance(pair.now);
     while !pair.server.world.tick().0.is_multiple_of(10) {
         pair.now += Span::millis(20);
         pair.server.advance(pair.now);
