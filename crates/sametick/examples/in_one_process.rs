@@ -15,8 +15,8 @@ impl Game for Steps {
     type Content = ();
     fn step(world: &mut World<Entity>, turn: &Turn<'_, Self>) {
         turn.joined().for_each(|player| _ = world.spawn_owned(player, Steps(0)));
-        let mut walk = |id, wish: &Steps| Some(world.owned_mut::<Steps>(id)?.1.0 += wish.0);
-        turn.commands().for_each(|(player, wish)| _ = walk(player, wish));
+        let mut walk = |id, more| world.owned_mut(id).map(|(_, Steps(taken))| *taken += more);
+        turn.commands().for_each(|(player, wish)| _ = walk(player, wish.0));
     }
 }
 fn main() {

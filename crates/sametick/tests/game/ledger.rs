@@ -286,7 +286,7 @@ impl Ledger {
         for guest in guests {
             let (client, session) = (guest.client.as_ref(), &self.sessions[&guest.identity]);
             let client = client.expect("only those who are in");
-            let (me, snapshot) = (client.me().unwrap(), client.snapshot().unwrap());
+            let (me, snapshot) = client.me().zip(client.snapshot()).expect("it plays");
             let behind = server.world().tick().0 - snapshot.tick().0;
             assert!(length * u64::from(behind) < Span::millis(300), "{behind} behind");
             let (_, runner) = server.world().owned::<Runner>(me).expect("its runner is there");

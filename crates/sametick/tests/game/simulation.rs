@@ -253,7 +253,8 @@ impl Guest {
 
     /// Comes for the first time, or back: with the ticket, or as a stranger of the same name.
     fn knock(&mut self, now: Time, server: sametick::Peer, map: u64, random: &mut Seeded) {
-        let fresh = ClientToken::open_mode(PROTOCOL, self.identity, b"", random).unwrap();
+        let fresh = ClientToken::open_mode(PROTOCOL, self.identity, b"", random);
+        let fresh = fresh.expect("nothing is attached");
         let token = self.ticket.take().unwrap_or(fresh);
         (self.map, self.load_at) = (map, None);
         self.client = Some(Client::new(server, token, Map { number: map }, self.view, now, random));
