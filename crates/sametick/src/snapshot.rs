@@ -137,6 +137,7 @@ impl ClientBase {
 
     /// Writes one part from the first of `chunks` on and gives the chunk where the next one starts.
     #[expect(clippy::too_many_arguments, reason = "a part is a snapshot with a range and a size")]
+    #[expect(clippy::too_many_lines, reason = "what is chosen and what is written, in one order")]
     fn write_part(
         &mut self,
         frame: &mut Frame<'_>,
