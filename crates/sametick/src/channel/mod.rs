@@ -55,6 +55,9 @@ pub struct Settings {
     pub time_out: Span,
     /// Whether payloads are sent with their zero runs shortened where that makes them shorter.
     pub zero_runs: bool,
+    /// The number of the first packet, at least 1, in both directions; both ends must agree. Only
+    /// tests need another than the default, to begin just below an edge of 16 or 32 bits.
+    pub first_number: u64,
 }
 
 /// Where a connection stands.
@@ -81,6 +84,9 @@ const NUMBERS_PER_TRAP: u64 = 1024;
 
 /// The first packet number: zero is nobody's, so that no packet can be acknowledged before any.
 const FIRST_NUMBER: u64 = 1;
+
+/// The most heap that a channel ever holds, whatever its owner sends and the other end does.
+pub const CHANNEL_MEMORY_BYTES_MAX: usize = 1 << 20;
 
 /// One end of one connection.
 ///
@@ -129,17 +135,19 @@ pub struct Channel {
     ping_is_due: bool,
     /// Reliables went out on their own while a payload was waiting: it is the payload's turn.
     payload_is_next: bool,
+    last_token: Option<u32>,
 }
 
 impl Channel {
     /// A fresh connection. The seed only decides which packet numbers are never used.
     pub fn new(settings: Settings, now: Time, seed: u64) -> Self {
+        assert!(settings.first_number > 0, "number zero is nobody's");
         let mut dice = Dice::new(seed, 0);
         Self {
             settings,
             state: State::Open,
-            next_number: FIRST_NUMBER,
-            trap_next: FIRST_NUMBER + dice.below(2 * NUMBERS_PER_TRAP),
+            next_number: settings.first_number,
+            trap_next: settings.first_number + dice.below(2 * NUMBERS_PER_TRAP),
             trap_set: 0,
             dice,
             sent: Sent::default(),
@@ -155,6 +163,7 @@ impl Channel {
             goodbyes_left: 0,
             ping_is_due: false,
             payload_is_next: false,
+            last_token: None,
         }
     }
 
@@ -170,6 +179,20 @@ impl Channel {
             rate_bytes_per_second: self.rate.bytes_per_second(),
             ..self.statistics
         }
+    }
+
+    /// The heap it holds now, at most [`CHANNEL_MEMORY_BYTES_MAX`].
+    pub fn memory_bytes(&self) -> usize {
+        self.sent.memory_bytes()
+            + self.outgoing.memory_bytes()
+            + self.incoming.memory_bytes()
+            + self.outbox.memory_bytes()
+            + self.inbox.memory_bytes()
+    }
+
+    /// The token of the unreliable message that the last packet carried, whole or in part.
+    pub fn last_token(&self) -> Option<u32> {
+        self.last_token
     }
 
     /// How many bytes of a message may be sent now. Ask before building one.
@@ -244,7 +267,8 @@ impl Channel {
             return self.close(now, CloseReason::ProtocolViolation);
         }
         self.statistics.packets_taken += 1;
-        self.statistics.packets_expected = self.statistics.packets_expected.max(number);
+        let expected = (number + 1).saturating_sub(self.settings.first_number);
+        self.statistics.packets_expected = self.statistics.packets_expected.max(expected);
         self.heard_at = now;
         self.received.add(now, number, head.asks_acknowledgement());
         if let Some(told) = head.acknowledged {
@@ -396,6 +420,7 @@ impl Channel {
             }
             _ => None,
         };
+        self.last_token = token.map(|(token, _)| token);
         let reliable = head.reliables > 0;
         if head.asks_acknowledgement() {
             self.sent.add(SentPacket { number, at: now, token, reliable });
@@ -414,6 +439,7 @@ impl Channel {
             return None;
         }
         self.goodbyes_left -= 1;
+        self.last_token = None;
         Body { goodbye: Some(reason), ..Body::new(self.received.acknowledge(now)) }.write(body);
         self.spoke(now, body);
         Some(self.take_number())
@@ -441,7 +467,7 @@ impl Channel {
 
     /// Nobody can have received what was never sent.
     fn is_impossible(&self, told: Acknowledgement) -> bool {
-        let is_sent = (FIRST_NUMBER..self.next_number).contains(&told.newest);
+        let is_sent = (self.settings.first_number..self.next_number).contains(&told.newest);
         let is_near = is_sent && self.next_number - told.newest <= NUMBERS_BACK_MAX;
         !is_near || self.trap_set != 0 && told.covers(self.trap_set)
     }
@@ -480,6 +506,7 @@ impl Default for Settings {
             keep_alive: Span::millis(250),
             time_out: Span::seconds(10),
             zero_runs: false,
+            first_number: FIRST_NUMBER,
         }
     }
 }

@@ -104,6 +104,12 @@ impl Outgoing {
         self.waiting_bytes
     }
 
+    /// The heap it holds.
+    pub(super) fn memory_bytes(&self) -> usize {
+        let held: usize = self.fragments.iter().map(|fragment| fragment.bytes.capacity()).sum();
+        held + self.fragments.capacity() * size_of::<Fragment>() + heap_of(&self.spare)
+    }
+
     /// Whether any fragment should be sent as soon as may be, and the bytes that all of them take.
     pub(super) fn urgent_bytes(&self) -> Option<usize> {
         let urgent = self.window().filter(|(_, f)| f.state == FragmentState::Waiting);
@@ -205,6 +211,12 @@ fn keep_spare(spare: &mut Vec<Vec<u8>>, bytes: Vec<u8>) {
     }
 }
 
+/// The heap that a list of buffers holds.
+pub(super) fn heap_of(buffers: &Vec<Vec<u8>>) -> usize {
+    let held: usize = buffers.iter().map(Vec::capacity).sum();
+    held + buffers.capacity() * size_of::<Vec<u8>>()
+}
+
 /// Fragments coming in.
 #[derive(Debug, Default)]
 pub(super) struct Incoming {
@@ -224,6 +236,13 @@ impl Incoming {
     /// The number behind the last fragment handed out.
     pub(super) fn end(&self) -> u64 {
         self.next
+    }
+
+    /// The heap it holds.
+    pub(super) fn memory_bytes(&self) -> usize {
+        let early: usize = self.early.iter().flatten().map(|(_, bytes)| bytes.capacity()).sum();
+        let places = self.early.capacity() * size_of::<Option<(bool, Vec<u8>)>>();
+        early + places + self.message.capacity() + heap_of(&self.spare)
     }
 
     /// Reads `count` fragments and hands out the messages they complete; says how many had come

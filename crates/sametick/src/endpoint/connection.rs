@@ -34,6 +34,18 @@ pub(super) struct Connection {
     pub(super) resume: Option<Resume>,
     ended_at: Option<Time>,
     answered_at: Time,
+    pub(super) last_sealed: Option<LastSealed>,
+}
+
+/// What a datagram that was just transmitted holds: for tests, which see only its ciphertext.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LastSealed {
+    /// Names the key without giving it away.
+    pub key_id: u64,
+    /// The packet's number: no key ever seals two packets under one.
+    pub number: u64,
+    /// The unreliable message it carries, whole or in part.
+    pub token: Option<u32>,
 }
 
 /// The address the other end speaks from.
@@ -58,11 +70,12 @@ impl Connection {
         id: ConnectionId,
         client_id: u64,
         peer: Peer,
-        (sealer, opener): (Sealer, Opener),
+        (sealer, mut opener): (Sealer, Opener),
         settings: Settings,
         now: Time,
         seed: u64,
     ) -> Self {
+        opener.begin_at(settings.first_number);
         let overhead_bytes = sealer.header_bytes() + sealer.tag_bytes() + IP_AND_UDP_BYTES;
         Self {
             id,
@@ -76,6 +89,7 @@ impl Connection {
             resume: None,
             ended_at: None,
             answered_at: now,
+            last_sealed: None,
         }
     }
 
@@ -142,6 +156,11 @@ impl Connection {
         self.ended_at.is_some_and(|at| now - at >= ZOMBIE_TIME)
     }
 
+    /// The heap it holds, itself included.
+    pub(super) fn memory_bytes(&self) -> usize {
+        size_of::<Self>() + self.channel.memory_bytes()
+    }
+
     /// Whether it is over.
     pub(super) fn has_ended(&self) -> bool {
         self.ended_at.is_some()
@@ -170,6 +189,8 @@ impl Connection {
             return false;
         }
         self.path.bytes_sent += datagram.len() as u64;
+        let (key_id, token) = (self.sealer.key_id(), self.channel.last_token());
+        self.last_sealed = Some(LastSealed { key_id, number, token });
         true
     }
 

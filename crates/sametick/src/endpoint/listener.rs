@@ -1,6 +1,6 @@
 //! The server's end of all its connections.
 
-use super::connection::Connection;
+use super::connection::{Connection, LastSealed};
 use crate::bits::BitWriter;
 use crate::channel::{
     BODY_BYTES_MAX, Backlogged, CloseReason, DATAGRAM_BYTES_MAX, Event, Settings, Statistics,
@@ -96,6 +96,7 @@ pub struct Listener {
     tick: u32,
     drops: ListenerDrops,
     packets_taken: u64,
+    last_sealed: Option<LastSealed>,
     /// The slot to ask next for something to send.
     cursor: usize,
     body: BitWriter,
@@ -115,6 +116,7 @@ impl Listener {
             tick: 0,
             drops: ListenerDrops::default(),
             packets_taken: 0,
+            last_sealed: None,
             cursor: 0,
             body: BitWriter::fixed(BODY_BYTES_MAX),
             datagram: Vec::with_capacity(DATAGRAM_BYTES_MAX),
@@ -139,6 +141,22 @@ impl Listener {
     /// Packets of connections that were taken.
     pub fn packets_taken(&self) -> u64 {
         self.packets_taken
+    }
+
+    /// What the datagram that was transmitted last holds.
+    pub fn last_sealed(&self) -> Option<LastSealed> {
+        self.last_sealed
+    }
+
+    /// The heap that one connection holds, at most a little more than
+    /// [`CHANNEL_MEMORY_BYTES_MAX`](crate::channel::CHANNEL_MEMORY_BYTES_MAX).
+    pub fn connection_memory_bytes(&self, of: ConnectionId) -> Option<usize> {
+        self.iter().find(|connection| connection.id == of).map(Connection::memory_bytes)
+    }
+
+    /// The heap that all connections hold, half-open and ended ones among them.
+    pub fn memory_bytes(&self) -> usize {
+        self.iter().map(Connection::memory_bytes).sum()
     }
 
     /// Tells clients who are accepted from now on what tick it is.
@@ -219,6 +237,7 @@ impl Listener {
                 && connection.is_confirmed
                 && connection.transmit(now, &mut self.body, &mut self.datagram)
             {
+                self.last_sealed = connection.last_sealed;
                 return Some((connection.peer(), &self.datagram));
             }
             self.cursor += 1;

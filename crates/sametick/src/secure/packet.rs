@@ -251,6 +251,12 @@ impl Opener {
         Ok(Packet { number, flags, payload })
     }
 
+    /// Expects numbers from `first` on. Only before anything was opened, and if the other end's
+    /// sealer begins there too.
+    pub(crate) fn begin_at(&mut self, first: u64) {
+        self.window = Window::new(first);
+    }
+
     /// How many datagrams were forged; at [`FORGERIES_MAX`] the connection must close.
     pub fn forgeries(&self) -> u64 {
         self.forgeries
