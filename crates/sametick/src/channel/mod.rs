@@ -132,6 +132,8 @@ pub struct Channel {
     heard_at: Time,
     spoke_at: Time,
     goodbyes_left: u32,
+    /// When it is over even if nobody let us say goodbye.
+    closed_at: Time,
     ping_is_due: bool,
     /// Reliables went out on their own while a payload was waiting: it is the payload's turn.
     payload_is_next: bool,
@@ -161,6 +163,7 @@ impl Channel {
             heard_at: now,
             spoke_at: now,
             goodbyes_left: 0,
+            closed_at: Time::MAX,
             ping_is_due: false,
             payload_is_next: false,
             last_token: None,
@@ -224,6 +227,7 @@ impl Channel {
             self.state = State::Closing(reason);
             self.goodbyes_left = GOODBYES;
             self.spoke_at = now - GOODBYE_INTERVAL;
+            self.closed_at = now + GOODBYE_INTERVAL * u64::from(GOODBYES + 1);
         }
     }
 
@@ -317,7 +321,9 @@ impl Channel {
             State::Open if now - self.heard_at >= self.settings.time_out => {
                 self.state = State::Closed(CloseReason::TimedOut);
             }
-            State::Closing(reason) if self.goodbyes_left == 0 => self.state = State::Closed(reason),
+            State::Closing(reason) if self.goodbyes_left == 0 || now >= self.closed_at => {
+                self.state = State::Closed(reason);
+            }
             _ => {}
         }
     }
@@ -340,21 +346,31 @@ impl Channel {
     pub fn next_wake(&self) -> Time {
         match self.state {
             State::Closed(_) => Time::MAX,
-            State::Closing(_) => self.spoke_at + GOODBYE_INTERVAL,
+            State::Closing(_) => (self.spoke_at + GOODBYE_INTERVAL).min(self.closed_at),
             State::Open => {
                 let quiet = self.spoke_at + self.settings.keep_alive;
                 let quiet = if self.ping_is_due { self.spoke_at } else { quiet };
-                let silent = self.heard_at + self.settings.time_out;
                 let acknowledge =
                     self.received.waiting_since().map(|since| since + ACKNOWLEDGE_WITHIN);
                 let payload = self.outbox.peek().map(Next::body_bytes);
-                let fragment = self.outgoing.urgent_bytes().map(|_| FRAGMENT_BYTES_MAX);
+                let fragment =
+                    self.outgoing.urgent_bytes().map(|_| HEAD_BYTES_MAX + FRAGMENT_BYTES_MAX);
                 let bytes = payload.or(fragment).map(|bytes| bytes + self.settings.overhead_bytes);
                 let affordable = bytes.map(|bytes| self.rate.affordable_at(bytes));
-                [acknowledge, affordable, self.sent.next_expiry()]
-                    .into_iter()
-                    .flatten()
-                    .fold(quiet.min(silent), Time::min)
+                let asked = quiet.min(self.next_deadline());
+                [acknowledge, affordable].into_iter().flatten().fold(asked, Time::min)
+            }
+        }
+    }
+
+    /// When to call [`advance`](Channel::advance) at the latest, if nothing may be sent at present.
+    pub fn next_deadline(&self) -> Time {
+        match self.state {
+            State::Closed(_) => Time::MAX,
+            State::Closing(_) => self.closed_at,
+            State::Open => {
+                let silent = self.heard_at + self.settings.time_out;
+                self.sent.next_expiry().map_or(silent, |expiry| expiry.min(silent))
             }
         }
     }

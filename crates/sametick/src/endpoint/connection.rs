@@ -1,9 +1,9 @@
 //! One established connection: its channel, its keys, and where the other end is at present.
 
 use crate::bits::BitWriter;
-use crate::channel::{Channel, CloseReason, Event, Settings, State};
+use crate::channel::{Channel, CloseReason, DATAGRAM_BYTES_MAX, Event, Settings, State};
 use crate::peer::Peer;
-use crate::secure::{ConnectionId, Opener, Refusal, Resume, Sealer};
+use crate::secure::{ConnectionId, HALF_OPEN_TIMEOUT, Opener, Refusal, Resume, Sealer};
 use crate::time::{Span, Time};
 
 /// How long a connection that is over still answers, counted from when it ended: an end that did not
@@ -32,6 +32,7 @@ pub(super) struct Connection {
     pub(super) is_confirmed: bool,
     /// What it continues, if the client came back.
     pub(super) resume: Option<Resume>,
+    began_at: Time,
     ended_at: Option<Time>,
     answered_at: Time,
     pub(super) last_sealed: Option<LastSealed>,
@@ -42,6 +43,8 @@ pub(super) struct Connection {
 pub struct LastSealed {
     /// Names the key without giving it away.
     pub key_id: u64,
+    /// The connection it belongs to.
+    pub connection: ConnectionId,
     /// The packet's number: no key ever seals two packets under one.
     pub number: u64,
     /// The unreliable message it carries, whole or in part.
@@ -87,6 +90,7 @@ impl Connection {
             newest_number: 0,
             is_confirmed: false,
             resume: None,
+            began_at: now,
             ended_at: None,
             answered_at: now,
             last_sealed: None,
@@ -173,7 +177,7 @@ impl Connection {
         body: &mut BitWriter,
         datagram: &mut Vec<u8>,
     ) -> bool {
-        if !self.path.allows(DATAGRAM_BYTES_EXPECTED) {
+        if !self.path.allows(DATAGRAM_BYTES_MAX) {
             return false;
         }
         body.clear();
@@ -190,18 +194,23 @@ impl Connection {
         }
         self.path.bytes_sent += datagram.len() as u64;
         let (key_id, token) = (self.sealer.key_id(), self.channel.last_token());
-        self.last_sealed = Some(LastSealed { key_id, number, token });
+        self.last_sealed = Some(LastSealed { key_id, connection: self.id, number, token });
         true
     }
 
     /// When something is due at the latest.
     pub(super) fn next_wake(&self) -> Time {
-        self.ended_at.map_or(self.channel.next_wake(), |at| at + ZOMBIE_TIME)
+        if let Some(at) = self.ended_at {
+            at + ZOMBIE_TIME
+        } else if !self.is_confirmed {
+            self.began_at + HALF_OPEN_TIMEOUT
+        } else if !self.path.allows(DATAGRAM_BYTES_MAX) {
+            self.channel.next_deadline()
+        } else {
+            self.channel.next_wake()
+        }
     }
 }
-
-/// What a small packet takes; towards an unproven address no more is counted on.
-const DATAGRAM_BYTES_EXPECTED: usize = 64;
 
 /// An IPv4 header and a UDP header.
 const IP_AND_UDP_BYTES: usize = 28;
