@@ -38,6 +38,9 @@ const BURST_BYTES_MIN: u64 = 1_800;
 /// How many packets a verdict on the line needs at least.
 const PACKETS_PER_VERDICT: u32 = 10;
 const VERDICT_INTERVAL_MIN: Span = Span::millis(100);
+/// After so long any number does: at the floor one long packet a second may be all there is, and
+/// the way back up must not take a minute.
+const VERDICT_INTERVAL_MAX: Span = Span::millis(500);
 
 /// A queue on the way that takes this long is too long.
 const QUEUE_MAX: Span = Span::millis(60);
@@ -109,7 +112,9 @@ impl Rate {
         }
         let interval = trip.smoothed.unwrap_or_default().max(VERDICT_INTERVAL_MIN);
         let total = self.delivered + self.lost;
-        if total < PACKETS_PER_VERDICT || now - self.verdict_at < interval {
+        let waited = now - self.verdict_at;
+        let is_enough = total >= PACKETS_PER_VERDICT || waited >= VERDICT_INTERVAL_MAX;
+        if !is_enough || waited < interval {
             return;
         }
         let loss_percent = 100 * self.lost / total;
@@ -146,9 +151,11 @@ impl Rate {
     }
 
     fn refill_per_second(&self) -> u64 {
-        // With a tiny rate the burst alone is more than a second's worth; the refill is then the rate.
-        let rest = self.bytes_per_second.saturating_sub(self.burst_bytes());
-        rest.max(self.bytes_per_second / 2).max(1)
+        // Below the ceiling the refill is the whole rate, or the floor would not be one; near it the
+        // burst is left out, so that no second has more than the ceiling.
+        let ceiling = u64::from(self.limits.ceiling_bytes_per_second);
+        let rest = ceiling.saturating_sub(self.burst_bytes());
+        self.bytes_per_second.min(rest).max(self.bytes_per_second / 2).max(1)
     }
 }
 

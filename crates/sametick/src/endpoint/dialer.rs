@@ -218,6 +218,14 @@ impl Dialer {
         }
     }
 
+    /// Bytes of reliable messages that the server has not acknowledged.
+    pub fn backlog_bytes(&self) -> usize {
+        match &self.stage {
+            Stage::Here(connection, _) => connection.channel.backlog_bytes(),
+            Stage::Knocking(_) | Stage::Over => 0,
+        }
+    }
+
     /// Says goodbye, or stops knocking.
     pub fn close(&mut self, now: Time, reason: CloseReason) {
         match &mut self.stage {

@@ -271,6 +271,13 @@ impl Listener {
         connection.map_or(0, |connection| connection.channel.budget_bytes(now))
     }
 
+    /// Bytes of reliable messages that a client has not acknowledged: one who falls far behind is to
+    /// be sent away.
+    pub fn backlog_bytes(&self, of: ConnectionId) -> usize {
+        let found = self.iter().find(|connection| connection.id == of);
+        found.map_or(0, |connection| connection.channel.backlog_bytes())
+    }
+
     /// Says goodbye to a client.
     pub fn close(&mut self, now: Time, to: ConnectionId, reason: CloseReason) {
         if let Some(connection) = find(&mut self.connections, to) {
