@@ -16,7 +16,9 @@ mod unreliable;
 pub use acknowledge::RoundTrip;
 pub use packet::{BODY_BYTES_MAX, CloseReason, DATAGRAM_BYTES_MAX};
 pub use rate::{RATE_FLOOR_BYTES_PER_SECOND, RateLimits};
-pub use reliable::{Backlogged, RELIABLE_BACKLOG_BYTES_MAX, RELIABLE_BYTES_MAX};
+pub use reliable::{
+    Backlogged, FRAGMENT_COST_BYTES, RELIABLE_BACKLOG_BYTES_MAX, RELIABLE_BYTES_MAX,
+};
 pub use statistics::{Drops, Statistics};
 pub use unreliable::{PAYLOAD_BYTES_MAX, UNRELIABLE_BYTES_MAX};
 
@@ -203,7 +205,8 @@ impl Channel {
         self.packet_budget_bytes(now).saturating_sub(HEAD_BYTES_MAX)
     }
 
-    /// Bytes of reliable messages that the other end has not acknowledged.
+    /// Bytes of reliable messages that the other end has not acknowledged, with
+    /// [`FRAGMENT_COST_BYTES`] for each fragment.
     pub fn backlog_bytes(&self) -> usize {
         self.outgoing.waiting_bytes()
     }

@@ -8,8 +8,12 @@ use std::fmt;
 /// The longest reliable message.
 pub const RELIABLE_BYTES_MAX: usize = 64 * 1024;
 
-/// How many bytes of reliable messages may wait; a reader slower than this is cut off by its owner.
+/// How many bytes of reliable messages may wait, each fragment counted as [`FRAGMENT_COST_BYTES`]
+/// more than it has; a reader slower than this is cut off by its owner.
 pub const RELIABLE_BACKLOG_BYTES_MAX: usize = 256 * 1024;
+
+/// What a fragment takes besides its bytes, so that a queue of empty messages has a limit too.
+pub const FRAGMENT_COST_BYTES: usize = 128;
 
 /// The longest fragment: it fits a packet on its own.
 pub(super) const FRAGMENT_BYTES_MAX: usize = 1024;
@@ -33,7 +37,11 @@ const _: () = assert!(
         <= super::packet::BODY_BYTES_MAX
 );
 const _: () = assert!(WINDOW_FRAGMENTS as usize * FRAGMENT_BYTES_MAX >= RELIABLE_BYTES_MAX);
-const _: () = assert!(RELIABLE_BACKLOG_BYTES_MAX >= RELIABLE_BYTES_MAX);
+const _: () = assert!(size_of::<Fragment>() <= FRAGMENT_COST_BYTES);
+const _: () = assert!(
+    RELIABLE_BACKLOG_BYTES_MAX
+        >= RELIABLE_BYTES_MAX / FRAGMENT_BYTES_MAX * (FRAGMENT_BYTES_MAX + FRAGMENT_COST_BYTES)
+);
 
 /// The message was not taken: it is too long, or too much is waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,17 +79,19 @@ enum FragmentState {
 impl Outgoing {
     pub(super) fn push(&mut self, message: &[u8]) -> Result<(), Backlogged> {
         let refused = Backlogged { waiting_bytes: self.waiting_bytes };
-        let total = self.waiting_bytes + message.len().max(1);
+        let pieces = message.len().div_ceil(FRAGMENT_BYTES_MAX).max(1);
+        let total = self.waiting_bytes + message.len() + pieces * FRAGMENT_COST_BYTES;
         if message.len() > RELIABLE_BYTES_MAX || total > RELIABLE_BACKLOG_BYTES_MAX {
             return Err(refused);
         }
-        // Empty messages count too, or a queue of them would have no limit.
         self.waiting_bytes = total;
-        let pieces = message.len().div_ceil(FRAGMENT_BYTES_MAX).max(1);
         for piece in 0..pieces {
             let start = piece * FRAGMENT_BYTES_MAX;
             let end = message.len().min(start + FRAGMENT_BYTES_MAX);
-            let mut bytes = self.spare.pop().unwrap_or_default();
+            // A long queue of short messages must not sit in the buffers of long ones.
+            let is_short_queue = self.fragments.len() < SPARE_MAX;
+            let spare = if is_short_queue { self.spare.pop() } else { None };
+            let mut bytes = spare.unwrap_or_default();
             bytes.clear();
             bytes.extend_from_slice(&message[start..end]);
             self.fragments.push_back(Fragment {
@@ -183,8 +193,7 @@ impl Outgoing {
         }
         while self.fragments.front().is_some_and(|f| f.state == FragmentState::Arrived) {
             if let Some(fragment) = self.fragments.pop_front() {
-                self.waiting_bytes -= fragment.bytes.len();
-                self.waiting_bytes -= usize::from(fragment.bytes.is_empty());
+                self.waiting_bytes -= fragment.bytes.len() + FRAGMENT_COST_BYTES;
                 self.first += 1;
                 keep_spare(&mut self.spare, fragment.bytes);
             }
