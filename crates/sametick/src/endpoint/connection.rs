@@ -32,7 +32,7 @@ pub(super) struct Connection {
     pub(super) is_confirmed: bool,
     /// What it continues, if the client came back.
     pub(super) resume: Option<Resume>,
-    began_at: Time,
+    pub(super) began_at: Time,
     ended_at: Option<Time>,
     answered_at: Time,
     pub(super) last_sealed: Option<LastSealed>,

@@ -134,8 +134,11 @@ impl Dialer {
             },
             Stage::Here(connection, reset) => {
                 if reset.matches(datagram) {
+                    let was_told = connection.has_ended();
                     self.stage = Stage::Over;
-                    tell(DialerEvent::Left(CloseReason::Reset));
+                    if !was_told {
+                        tell(DialerEvent::Left(CloseReason::Reset));
+                    }
                 } else if !is_handshake(datagram) {
                     match connection.open(self.server, datagram) {
                         Ok(opened) => {
@@ -160,6 +163,9 @@ impl Dialer {
             }
             Stage::Here(connection, _) => {
                 let ended = connection.advance(now, &mut |event| tell(DialerEvent::Message(event)));
+                if connection.is_forgotten(now) {
+                    self.stage = Stage::Over;
+                }
                 if let Some(reason) = ended {
                     tell(DialerEvent::Left(reason));
                 }
