@@ -23,6 +23,7 @@ pub use statistics::{Drops, Statistics};
 pub use unreliable::{PAYLOAD_BYTES_MAX, UNRELIABLE_BYTES_MAX};
 
 use crate::bits::{BitReader, BitWriter};
+use crate::bug::{self, Bug};
 use crate::dice::Dice;
 use crate::time::{Span, Time};
 use acknowledge::{Acknowledgement, NUMBERS_BACK_MAX, Received, Resolved, Sent, SentPacket};
@@ -488,7 +489,8 @@ impl Channel {
     fn is_impossible(&self, told: Acknowledgement) -> bool {
         let is_sent = (self.settings.first_number..self.next_number).contains(&told.newest);
         let is_near = is_sent && self.next_number - told.newest <= NUMBERS_BACK_MAX;
-        !is_near || self.trap_set != 0 && told.covers(self.trap_set)
+        let is_trapped = self.trap_set != 0 && told.covers(self.trap_set);
+        (!is_near || is_trapped) && !bug::is(Bug::UnclampedAcknowledgement)
     }
 
     fn resolve(&mut self, now: Time, tell: &mut impl FnMut(Event<'_>)) {

@@ -2,6 +2,7 @@
 
 use super::packet::{COUNT_BITS, NUMBER_BITS, near};
 use crate::bits::{BitReader, BitWriter};
+use crate::bug::{self, Bug};
 use std::collections::VecDeque;
 use std::fmt;
 
@@ -276,7 +277,7 @@ impl Incoming {
                     self.next += 1;
                     self.append_early(tell)?;
                 }
-                Some(ahead) if ahead < WINDOW_FRAGMENTS => {
+                Some(ahead) if ahead < WINDOW_FRAGMENTS || bug::is(Bug::UnboundedGaps) => {
                     unused += self.keep(ahead as usize, &bytes[..length], ends_message);
                 }
                 _ => unused += 1,

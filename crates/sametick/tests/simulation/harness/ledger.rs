@@ -53,17 +53,6 @@ pub(crate) struct Counts {
     pub(crate) forgeries: u64,
 }
 
-impl Counts {
-    pub(crate) fn add(&mut self, other: Self) {
-        self.datagrams += other.datagrams;
-        self.joins += other.joins;
-        self.reliables += other.reliables;
-        self.unreliables += other.unreliables;
-        self.delivered += other.delivered;
-        self.forgeries += other.forgeries;
-    }
-}
-
 /// One connection between a client and the server, as both of them should see it.
 pub(crate) struct Session {
     pub(crate) connection: ConnectionId,
