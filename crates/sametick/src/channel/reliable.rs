@@ -264,11 +264,13 @@ impl Incoming {
         tell: &mut impl FnMut(&[u8]),
     ) -> Result<u64, TooLong> {
         let mut unused = 0;
-        let mut sequence = 0;
+        let mut sequence = 0u64;
         let mut bytes = [0; FRAGMENT_BYTES_MAX];
         for _ in 0..count {
             let (low, ends_message, length) = read_head(bits);
-            sequence = low.map_or(sequence + 1, |low| near(self.next, low));
+            // A liar's number may lie before zero, which wraps.
+            let following = sequence.wrapping_add(1);
+            sequence = low.map_or(following, |low| near(self.next, low));
             bits.read_bytes(&mut bytes[..length]);
             match sequence.checked_sub(self.next) {
                 Some(0) => {
