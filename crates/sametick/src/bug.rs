@@ -3,7 +3,7 @@
 
 /// A mistake that was once made in a library like this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(dead_code, reason = "some are in code that needs other features")]
+#[allow(dead_code, unreachable_pub, reason = "public with the feature, used by other features")]
 pub enum Bug {
     /// netcode, 2019: the replay window moves before a packet is known to be authentic.
     WindowBeforeAuthentication,

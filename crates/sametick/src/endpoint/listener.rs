@@ -318,7 +318,10 @@ impl Listener {
         let mut admit = |applicant: &Applicant| {
             let others = |c: &&Box<Connection>| c.client_id != applicant.client_id;
             let reserved = half_open.values().filter(others).map(|c| c.id.slot().into()).collect();
-            let slot = place_for(connections, &reserved, applicant).ok_or(Denial::ServerFull)?;
+            let oldest = half_open.values().min_by_key(|c| c.began_at).map(|c| c.id.slot());
+            let slot = place_for(connections, &reserved, applicant)
+                .or(oldest)
+                .ok_or(Denial::ServerFull)?;
             Ok(Place { slot, tick })
         };
         match self.gate.receive(now, unix_seconds, peer, datagram, random, &mut admit) {
@@ -348,7 +351,7 @@ impl Listener {
         let mut connection =
             Connection::new(id, accepted.client_id, peer, keys, self.channel, now, seed);
         connection.resume = accepted.resume;
-        self.make_room_for(accepted.client_id);
+        self.make_room_for(accepted.client_id, id.slot());
         self.half_open.insert(id.to_bytes(), Box::new(connection));
         accepted.reply
     }
@@ -358,6 +361,9 @@ impl Listener {
         let Some(mut connection) = self.half_open.remove(&id.to_bytes()) else { return };
         connection.is_confirmed = true;
         let (client_id, resume) = (connection.client_id, connection.resume);
+        // What was accepted before is an attempt that the client has given up.
+        let began_at = connection.began_at;
+        self.half_open.retain(|_, c| c.client_id != client_id || c.began_at > began_at);
         self.gate.confirm(client_id);
         let place = &mut self.connections[usize::from(id.slot())];
         if let Some(old) = place.replace(connection).filter(|old| !old.has_ended()) {
@@ -368,8 +374,9 @@ impl Listener {
     }
 
     /// A client may have one half-open connection besides the next: which of two hellos is the newer
-    /// one only its first packet tells.
-    fn make_room_for(&mut self, client_id: u64) {
+    /// one only its first packet tells. Who was to get its slot and never spoke makes room.
+    fn make_room_for(&mut self, client_id: u64, slot: u16) {
+        self.half_open.retain(|_, other| other.client_id == client_id || other.id.slot() != slot);
         let own = self.half_open.values().filter(|other| other.client_id == client_id);
         let oldest = own.clone().min_by_key(|other| other.began_at).map(|oldest| oldest.id);
         if let Some(oldest) = oldest.filter(|_| own.count() > 1) {
