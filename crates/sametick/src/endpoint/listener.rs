@@ -316,8 +316,8 @@ impl Listener {
         let unix_seconds = self.unix_seconds_at_zero + now.as_micros() / 1_000_000;
         let (connections, half_open, tick) = (&self.connections, &self.half_open, self.tick);
         let mut admit = |applicant: &Applicant| {
-            let others = |c: &&Box<Connection>| c.client_id != applicant.client_id;
-            let reserved = half_open.values().filter(others).map(|c| c.id.slot().into()).collect();
+            let others = half_open.values().filter(|c| c.client_id != applicant.client_id);
+            let reserved = others.map(|c| c.id.slot().into()).collect();
             let oldest = half_open.values().min_by_key(|c| c.began_at).map(|c| c.id.slot());
             let slot = place_for(connections, &reserved, applicant)
                 .or(oldest)

@@ -100,7 +100,7 @@ fn number(name: &str, otherwise: u64) -> u64 {
 
 /// Every twentieth part, where the test's output is shown.
 fn report(done: u64, seeds: u64, seconds: u64, began: Instant) {
-    if done % seeds.div_ceil(20) == 0 {
+    if done.is_multiple_of(seeds.div_ceil(20)) {
         let minutes = began.elapsed().as_secs_f64() / 60.0;
         let hours = (done * seconds) as f64 / 3600.0;
         println!("{done} of {seeds} seeds, {:.1} virtual hours a minute", hours / minutes);

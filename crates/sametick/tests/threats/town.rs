@@ -144,7 +144,7 @@ impl Town {
     /// One millisecond.
     pub(crate) fn step(&mut self) {
         self.receive();
-        let is_tick = self.now.as_micros() / 1000 % 16 == 0;
+        let is_tick = (self.now.as_micros() / 1000).is_multiple_of(16);
         for client in &mut self.clients {
             let connection = self.here.iter().find(|(_, id)| *id == client.id);
             if let Some(dialer) = &mut client.dialer

@@ -399,7 +399,7 @@ impl Ledger {
     }
 
     /// Bytes came to the server from an address.
-    pub(crate) fn from_address(&mut self, peer: Peer, bytes: usize) {
+    pub(crate) fn address_sent(&mut self, peer: Peer, bytes: usize) {
         self.peers.entry(peer).or_default().bytes_in += bytes as u64;
     }
 
@@ -409,7 +409,7 @@ impl Ledger {
     }
 
     /// The server answers or sends to an address.
-    pub(crate) fn to_address(&mut self, peer: Peer, bytes: usize, has_cookie: bool) {
+    pub(crate) fn address_gets(&mut self, peer: Peer, bytes: usize, has_cookie: bool) {
         let address = self.peers.entry(peer).or_default();
         address.has_cookie |= has_cookie;
         address.bytes_out += bytes as u64;

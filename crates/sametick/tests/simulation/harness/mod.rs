@@ -223,11 +223,11 @@ impl World {
         self.pump();
         self.server.tick(&self.options, &mut self.ledger, self.sends);
         self.server.wake = self.ledger.now;
-        if self.ticks % 15 == 0 {
+        if self.ticks.is_multiple_of(15) {
             self.server.check(&self.ledger);
             self.clients.iter().for_each(|client| client.check(&self.ledger));
         }
-        if self.ticks % 60 == 0 && !self.network.statistics_of_all().closes() {
+        if self.ticks.is_multiple_of(60) && !self.network.statistics_of_all().closes() {
             self.ledger.fail("31", "the network's datagrams do not add up");
         }
     }

@@ -60,7 +60,7 @@ impl Options {
             bandwidth_bytes_per_second: dice
                 .chance(0.2)
                 .then(|| 25_000 + dice.below(100_000) as u32),
-            rebinds: seed % 3 == 0,
+            rebinds: seed.is_multiple_of(3),
             one_way_cuts: dice.chance(0.4),
             clients_leave: dice.chance(0.5),
             server_restarts: dice.chance(0.3),

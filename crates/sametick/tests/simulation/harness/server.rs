@@ -88,7 +88,7 @@ impl Server {
     ) {
         let now = ledger.now;
         self.received += 1;
-        ledger.from_address(from, datagram.len());
+        ledger.address_sent(from, datagram.len());
         let hash = ledger.arrives(Way::Up, datagram);
         let (bytes, before) = (datagram.len(), self.listener.packets_taken());
         let impossible_before = self.impossible_acknowledgements(ledger, hash);
@@ -114,7 +114,7 @@ impl Server {
             if answer.len() > bytes {
                 ledger.fail("21", "an answer is longer than its question");
             }
-            ledger.to_address(from, answer.len(), matches!(answer, Answer::Accept(_)));
+            ledger.address_gets(from, answer.len(), matches!(answer, Answer::Accept(_)));
             network.send(now, self.host, from, &answer);
         }
     }
@@ -148,7 +148,7 @@ impl Server {
         while let Some((to, bytes)) = self.listener.transmit(now) {
             self.datagram.clear();
             self.datagram.extend_from_slice(bytes);
-            ledger.to_address(to, self.datagram.len(), false);
+            ledger.address_gets(to, self.datagram.len(), false);
             let Some(last) = self.listener.last_sealed() else {
                 ledger.fail("23", "a packet was sent and not sealed")
             };
