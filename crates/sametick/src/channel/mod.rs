@@ -240,6 +240,7 @@ impl Channel {
         if let State::Closed(reason) = self.state {
             self.state = State::Closing(reason);
             self.goodbyes_left = 1;
+            self.closed_at = Time::MAX;
         }
     }
 

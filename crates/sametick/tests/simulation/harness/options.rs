@@ -114,8 +114,9 @@ impl Options {
         }
     }
 
-    /// The same line without faults.
+    /// The same line without faults. Nothing waits for what still stands in a queue of before.
     pub(crate) fn calm(&self) -> Conditions {
-        Conditions { delay: Span::millis(self.delay_ms), ..Conditions::PERFECT }
+        let delay = Span::millis(self.delay_ms);
+        Conditions { delay, keep_order: false, ..Conditions::PERFECT }
     }
 }
