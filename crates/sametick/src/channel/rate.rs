@@ -242,4 +242,26 @@ mod tests {
         assert!(rate.budget_bytes(at - Span::micros(50)) < 1200);
         assert!(rate.budget_bytes(at) >= 1200);
     }
+
+    #[test]
+    fn the_floor_is_sent_at_and_left_within_seconds() {
+        let mut rate = Rate::new(LIMITS, Time::ZERO);
+        let mut now = run(&mut rate, Time::ZERO, 20, Some(2), trip(50, 50));
+        assert_eq!(rate.bytes_per_second(), LIMITS.floor_bytes_per_second);
+        let mut sent = 0;
+        for _ in 0..10_000 {
+            now += Span::millis(1);
+            if rate.budget_bytes(now) >= 100 {
+                rate.spend(now, 100);
+                sent += 100;
+            }
+        }
+        assert!(sent >= 10 * LIMITS.floor_bytes_per_second, "{sent} bytes in ten seconds");
+        // Long packets, one a second, of which none is lost any more.
+        for _ in 0..3 {
+            now += Span::seconds(1);
+            rate.observe(now, true, trip(50, 50));
+        }
+        assert!(rate.bytes_per_second() > 2 * LIMITS.floor_bytes_per_second);
+    }
 }
