@@ -39,7 +39,9 @@ fn exchange(stream: &mut Stream, sent: &[Vec<u8>; 2]) -> ([Vec<u8>; 2], Time) {
             Some(wake) => now = wake,
             None => {
                 // On a line without delay the last bytes may be there already.
-                sides.map(|side| stream.receive(now, side, &mut arrived[side as usize]));
+                for side in sides {
+                    stream.receive(now, side, &mut arrived[side as usize]);
+                }
                 return (arrived, last);
             }
         }
