@@ -52,10 +52,10 @@ argument, `now: Time`";
 
 const SOAK_EXAMPLE: &str = "\
 Example:
-  $ cargo xtask soak --seeds 10000 --seconds 60 --first-seed 5000
+  $ cargo xtask soak --seeds 500 --seconds 60 --first-seed 40000
   ...
-  soak: 166.67 virtual hours in 7.10 minutes
-  soak: 23.5 virtual hours per minute";
+  soak: 8.33 virtual hours in 0.76 minutes
+  soak: 11.0 virtual hours per minute";
 
 #[cfg(test)]
 mod tests {
