@@ -147,6 +147,11 @@ impl BitWriter {
         (self.pending, self.pending_bits, self.overflowed) = (0, 0, false);
     }
 
+    /// The heap it holds.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.bytes.capacity()
+    }
+
     #[inline]
     fn flush(&mut self) {
         if self.bytes.len() + 8 <= self.bytes_max {

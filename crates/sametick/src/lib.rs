@@ -73,6 +73,10 @@
 //! | `endpoint` | a server's connections and a client's, handshake to goodbye; likewise |
 
 pub mod bits;
+#[cfg(not(feature = "historical_bugs"))]
+mod bug;
+#[cfg(feature = "historical_bugs")]
+pub mod bug;
 pub mod channel;
 pub mod codec;
 pub mod delta;

@@ -39,6 +39,9 @@ const BURST_BYTES_MIN: u64 = 1_800;
 /// How many packets a verdict on the line needs at least.
 const PACKETS_PER_VERDICT: u32 = 10;
 const VERDICT_INTERVAL_MIN: Span = Span::millis(100);
+/// After so long any number does: at the floor one long packet a second may be all there is, and
+/// the way back up must not take a minute.
+const VERDICT_INTERVAL_MAX: Span = Span::millis(500);
 
 /// A queue on the way that takes this long is too long.
 const QUEUE_MAX: Span = Span::millis(60);
@@ -110,7 +113,9 @@ impl Rate {
         }
         let interval = trip.smoothed.unwrap_or_default().max(VERDICT_INTERVAL_MIN);
         let total = self.delivered + self.lost;
-        if total < PACKETS_PER_VERDICT || now - self.verdict_at < interval {
+        let waited = now - self.verdict_at;
+        let is_enough = total >= PACKETS_PER_VERDICT || waited >= VERDICT_INTERVAL_MAX;
+        if !is_enough || waited < interval {
             return;
         }
         let loss_percent = 100 * self.lost / total;
@@ -147,7 +152,11 @@ impl Rate {
     }
 
     fn refill_per_second(&self) -> u64 {
-        (self.bytes_per_second - self.bytes_per_second / BURST_PARTS).max(1)
+        // Below the ceiling the refill is the whole rate, or the floor would not be one; near it the
+        // burst is left out, so that no second has more than the ceiling.
+        let ceiling = u64::from(self.limits.ceiling_bytes_per_second);
+        let rest = ceiling.saturating_sub(self.burst_bytes());
+        self.bytes_per_second.min(rest).max(self.bytes_per_second / 2).max(1)
     }
 }
 
@@ -233,5 +242,27 @@ mod tests {
         let at = rate.affordable_at(1200);
         assert!(rate.budget_bytes(at - Span::micros(50)) < 1200);
         assert!(rate.budget_bytes(at) >= 1200);
+    }
+
+    #[test]
+    fn the_floor_is_sent_at_and_left_within_seconds() {
+        let mut rate = Rate::new(LIMITS, Time::ZERO);
+        let mut now = run(&mut rate, Time::ZERO, 20, Some(2), trip(50, 50));
+        assert_eq!(rate.bytes_per_second(), LIMITS.floor_bytes_per_second);
+        let mut sent = 0;
+        for _ in 0..10_000 {
+            now += Span::millis(1);
+            if rate.budget_bytes(now) >= 100 {
+                rate.spend(now, 100);
+                sent += 100;
+            }
+        }
+        assert!(sent >= 10 * LIMITS.floor_bytes_per_second, "{sent} bytes in ten seconds");
+        // Long packets, one a second, of which none is lost any more.
+        for _ in 0..3 {
+            now += Span::seconds(1);
+            rate.observe(now, true, trip(50, 50));
+        }
+        assert!(rate.bytes_per_second() > 2 * LIMITS.floor_bytes_per_second);
     }
 }

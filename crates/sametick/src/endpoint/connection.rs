@@ -1,9 +1,9 @@
 //! One established connection: its channel, its keys, and where the other end is at present.
 
 use crate::bits::BitWriter;
-use crate::channel::{Channel, CloseReason, Event, Settings, State};
+use crate::channel::{Channel, CloseReason, DATAGRAM_BYTES_MAX, Event, Settings, State};
 use crate::peer::Peer;
-use crate::secure::{ConnectionId, Opener, Refusal, Resume, Sealer};
+use crate::secure::{ConnectionId, HALF_OPEN_TIMEOUT, Opener, Refusal, Resume, Sealer};
 use crate::time::{Span, Time};
 
 /// How long a connection that is over still answers, counted from when it ended: an end that did not
@@ -32,8 +32,23 @@ pub(super) struct Connection {
     pub(super) is_confirmed: bool,
     /// What it continues, if the client came back.
     pub(super) resume: Option<Resume>,
+    pub(super) began_at: Time,
     ended_at: Option<Time>,
     answered_at: Time,
+    pub(super) last_sealed: Option<LastSealed>,
+}
+
+/// What a datagram that was just transmitted holds: for tests, which see only its ciphertext.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LastSealed {
+    /// Names the key without giving it away.
+    pub key_id: u64,
+    /// The connection it belongs to.
+    pub connection: ConnectionId,
+    /// The packet's number: no key ever seals two packets under one.
+    pub number: u64,
+    /// The unreliable message it carries, whole or in part.
+    pub token: Option<u32>,
 }
 
 /// The address the other end speaks from.
@@ -58,11 +73,12 @@ impl Connection {
         id: ConnectionId,
         client_id: u64,
         peer: Peer,
-        (sealer, opener): (Sealer, Opener),
+        (sealer, mut opener): (Sealer, Opener),
         settings: Settings,
         now: Time,
         seed: u64,
     ) -> Self {
+        opener.begin_at(settings.first_number);
         let overhead_bytes = sealer.header_bytes() + sealer.tag_bytes() + IP_AND_UDP_BYTES;
         Self {
             id,
@@ -74,8 +90,10 @@ impl Connection {
             newest_number: 0,
             is_confirmed: false,
             resume: None,
+            began_at: now,
             ended_at: None,
             answered_at: now,
+            last_sealed: None,
         }
     }
 
@@ -142,6 +160,11 @@ impl Connection {
         self.ended_at.is_some_and(|at| now - at >= ZOMBIE_TIME)
     }
 
+    /// The heap it holds, itself included.
+    pub(super) fn memory_bytes(&self) -> usize {
+        size_of::<Self>() + self.channel.memory_bytes()
+    }
+
     /// Whether it is over.
     pub(super) fn has_ended(&self) -> bool {
         self.ended_at.is_some()
@@ -154,7 +177,7 @@ impl Connection {
         body: &mut BitWriter,
         datagram: &mut Vec<u8>,
     ) -> bool {
-        if !self.path.allows(DATAGRAM_BYTES_EXPECTED) {
+        if !self.path.allows(DATAGRAM_BYTES_MAX) {
             return false;
         }
         body.clear();
@@ -170,17 +193,24 @@ impl Connection {
             return false;
         }
         self.path.bytes_sent += datagram.len() as u64;
+        let (key_id, token) = (self.sealer.key_id(), self.channel.last_token());
+        self.last_sealed = Some(LastSealed { key_id, connection: self.id, number, token });
         true
     }
 
     /// When something is due at the latest.
     pub(super) fn next_wake(&self) -> Time {
-        self.ended_at.map_or(self.channel.next_wake(), |at| at + ZOMBIE_TIME)
+        if let Some(at) = self.ended_at {
+            at + ZOMBIE_TIME
+        } else if !self.is_confirmed {
+            self.began_at + HALF_OPEN_TIMEOUT
+        } else if !self.path.allows(DATAGRAM_BYTES_MAX) {
+            self.channel.next_deadline()
+        } else {
+            self.channel.next_wake()
+        }
     }
 }
-
-/// What a small packet takes; towards an unproven address no more is counted on.
-const DATAGRAM_BYTES_EXPECTED: usize = 64;
 
 /// An IPv4 header and a UDP header.
 const IP_AND_UDP_BYTES: usize = 28;

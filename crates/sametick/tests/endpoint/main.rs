@@ -156,3 +156,17 @@ fn a_fifth_of_all_packets_lost_loses_no_reliable_message() {
     let expected: Vec<Told> = (0..300u32).map(|i| Told::Reliable(i.to_le_bytes().into())).collect();
     assert_eq!(received, expected);
 }
+
+#[test]
+fn an_end_that_is_over_says_so_once_and_asks_for_nothing() {
+    let mut pair = Pair::new(13);
+    pair.run(Span::millis(200));
+    pair.close_client(CloseReason::Left);
+    pair.run(Span::millis(400));
+    // The server has forgotten everything, and says so to whoever still speaks.
+    pair.restart_server();
+    pair.run(Span::seconds(5));
+    assert_eq!(pair.client_told[1..], [Told::Left(CloseReason::Left)]);
+    assert_eq!(pair.client.next_wake(), Time::MAX);
+    assert!(pair.client.is_over());
+}
