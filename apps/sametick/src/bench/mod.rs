@@ -1,5 +1,6 @@
 //! The benchmarks: each prints a table for people, or with `--json` one object for programs.
 
+mod channel;
 pub(crate) mod codec;
 mod conditioner;
 mod instructions;
@@ -15,6 +16,9 @@ use std::io::{ErrorKind, Write};
 
 #[derive(Subcommand)]
 pub(crate) enum Bench {
+    /// Nanoseconds, allocations and memory of sealed packets and their connections
+    #[command(after_help = channel::EXAMPLES)]
+    Channel(channel::Options),
     /// Bytes of a snapshot after each stage of the paper's codec, and its speed
     #[command(after_help = codec::EXAMPLES)]
     Codec(codec::Options),
@@ -31,6 +35,7 @@ pub(crate) enum Bench {
 
 pub(crate) fn run(bench: Bench) -> anyhow::Result<()> {
     match bench {
+        Bench::Channel(options) => channel::run(&options),
         Bench::Codec(options) => codec::run(&options),
         Bench::Conditioner(options) => conditioner::run(&options),
         Bench::Instructions(options) => instructions::run(&options),
