@@ -11,6 +11,8 @@ mod packet;
 mod rate;
 mod reliable;
 mod statistics;
+#[cfg(test)]
+mod tests;
 mod unreliable;
 
 pub use acknowledge::RoundTrip;
@@ -81,6 +83,9 @@ const _: () = assert!(UNACKNOWLEDGED_MAX * PATIENCE_WITHOUT_BUDGET < 33);
 
 /// On average one packet number in so many is never used; who acknowledges it lies.
 const NUMBERS_PER_TRAP: u64 = 1024;
+
+/// What the budget must allow before reliables go out on their own, whatever their length.
+const RELIABLES_BYTES: usize = HEAD_BYTES_MAX + FRAGMENT_BYTES_MAX;
 
 /// The first packet number: zero is nobody's, so that no packet can be acknowledged before any.
 const FIRST_NUMBER: u64 = 1;
@@ -327,8 +332,8 @@ impl Channel {
                 let acknowledge =
                     self.received.waiting_since().map(|since| since + ACKNOWLEDGE_WITHIN);
                 let payload = self.outbox.peek().map(Next::body_bytes);
-                let fragment = self.outgoing.urgent_bytes().map(|_| FRAGMENT_BYTES_MAX);
-                let bytes = payload.or(fragment).map(|bytes| bytes + self.settings.overhead_bytes);
+                let reliables = self.outgoing.urgent_bytes().map(|_| RELIABLES_BYTES);
+                let bytes = payload.or(reliables).map(|bytes| bytes + self.settings.overhead_bytes);
                 let affordable = bytes.map(|bytes| self.rate.affordable_at(bytes));
                 [acknowledge, affordable, self.sent.next_expiry()]
                     .into_iter()
@@ -359,7 +364,7 @@ impl Channel {
             let is_next = fits || self.payload_is_next;
             return Some(if is_next { Plan::Payload(next) } else { Plan::Reliables });
         }
-        let affordable = budget >= HEAD_BYTES_MAX + FRAGMENT_BYTES_MAX;
+        let affordable = budget >= RELIABLES_BYTES;
         if urgent.is_some() && payload.is_none() && affordable {
             return Some(Plan::Reliables);
         }
