@@ -107,7 +107,7 @@ impl Pair {
 
     fn send_reliable(&mut self, which: usize, length: usize) {
         let end = &mut self.ends[which];
-        let length = length.min(RELIABLE_BYTES_MAX);
+        let length = usual(length).min(RELIABLE_BYTES_MAX);
         let message = content(end.reliable_sent.len() as u32, length);
         if end.channel.send_reliable(&message).is_ok() {
             end.reliable_sent.push(length);
@@ -116,9 +116,8 @@ impl Pair {
 
     fn send_unreliable(&mut self, which: usize, length: usize) {
         let end = &mut self.ends[which];
-        // Most are short, as in a game, and none so short that it could not be told from others.
-        let length = if length < 1 << 15 { length % 300 } else { length };
-        let length = length.min(UNRELIABLE_BYTES_MAX).max(4);
+        // None is so short that it could not be told from others.
+        let length = usual(length).clamp(4, UNRELIABLE_BYTES_MAX);
         let token = end.unreliable_sent.len() as u32;
         end.channel.send_unreliable(token, &content(token, length));
         end.unreliable_sent.push((length, end.reliable_sent.len()));
@@ -238,6 +237,11 @@ impl Pair {
     fn is_fair(&self) -> bool {
         self.ends.iter().all(|end| !end.is_deceived && end.channel.state() == State::Open)
     }
+}
+
+/// Most messages are short, as in a game, and a few have several pieces.
+fn usual(length: usize) -> usize {
+    length % if length < 60_000 { 400 } else { 9_000 }
 }
 
 /// The message of that number and length.

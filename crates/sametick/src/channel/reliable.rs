@@ -11,6 +11,10 @@ pub const RELIABLE_BYTES_MAX: usize = 64 * 1024;
 /// How many bytes of reliable messages may wait; a reader slower than this is cut off by its owner.
 pub const RELIABLE_BACKLOG_BYTES_MAX: usize = 256 * 1024;
 
+/// How many fragments may wait. Short messages take more memory than they have bytes: without this
+/// a quarter of a million of them could wait.
+const BACKLOG_FRAGMENTS_MAX: usize = 4096;
+
 /// The longest fragment: it fits a packet on its own.
 pub(super) const FRAGMENT_BYTES_MAX: usize = 1024;
 
@@ -34,12 +38,15 @@ const _: () = assert!(
 );
 const _: () = assert!(WINDOW_FRAGMENTS as usize * FRAGMENT_BYTES_MAX >= RELIABLE_BYTES_MAX);
 const _: () = assert!(RELIABLE_BACKLOG_BYTES_MAX >= RELIABLE_BYTES_MAX);
+const _: () = assert!(BACKLOG_FRAGMENTS_MAX * FRAGMENT_BYTES_MAX >= 2 * RELIABLE_BACKLOG_BYTES_MAX);
 
 /// The message was not taken: it is too long, or too much is waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backlogged {
     /// How many bytes wait to be acknowledged.
     pub waiting_bytes: usize,
+    /// In how many fragments: at least one for each message.
+    pub waiting_fragments: usize,
 }
 
 /// Fragments on their way out, oldest first, from the first that has not arrived.
@@ -70,14 +77,16 @@ enum FragmentState {
 
 impl Outgoing {
     pub(super) fn push(&mut self, message: &[u8]) -> Result<(), Backlogged> {
-        let refused = Backlogged { waiting_bytes: self.waiting_bytes };
+        let waiting_fragments = self.fragments.len();
+        let refused = Backlogged { waiting_bytes: self.waiting_bytes, waiting_fragments };
         let total = self.waiting_bytes + message.len().max(1);
-        if message.len() > RELIABLE_BYTES_MAX || total > RELIABLE_BACKLOG_BYTES_MAX {
+        let pieces = message.len().div_ceil(FRAGMENT_BYTES_MAX).max(1);
+        let is_crowded = waiting_fragments + pieces > BACKLOG_FRAGMENTS_MAX;
+        if message.len() > RELIABLE_BYTES_MAX || total > RELIABLE_BACKLOG_BYTES_MAX || is_crowded {
             return Err(refused);
         }
         // Empty messages count too, or a queue of them would have no limit.
         self.waiting_bytes = total;
-        let pieces = message.len().div_ceil(FRAGMENT_BYTES_MAX).max(1);
         for piece in 0..pieces {
             let start = piece * FRAGMENT_BYTES_MAX;
             let end = message.len().min(start + FRAGMENT_BYTES_MAX);
@@ -327,10 +336,11 @@ fn read_head(bits: &mut BitReader<'_>) -> (Option<u16>, bool, usize) {
 
 impl fmt::Display for Backlogged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (waiting, most) = (self.waiting_bytes, RELIABLE_BACKLOG_BYTES_MAX);
+        let Self { waiting_bytes, waiting_fragments } = self;
         write!(
             f,
-            "the message was not taken: {waiting} of at most {most} bytes are waiting already"
+            "the message was not taken: {waiting_bytes} of at most {RELIABLE_BACKLOG_BYTES_MAX} \
+             bytes wait already, in {waiting_fragments} of at most {BACKLOG_FRAGMENTS_MAX} fragments"
         )
     }
 }

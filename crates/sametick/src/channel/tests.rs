@@ -30,3 +30,11 @@ fn who_has_nothing_to_do_now_does_not_ask_to_be_woken_now() {
     }
     assert!(sent >= 128, "{sent} packets");
 }
+
+#[test]
+fn a_backlog_of_tiny_messages_has_a_limit_in_memory_too() {
+    let mut channel = Channel::new(Settings::default(), Time::ZERO, 1);
+    let counted = allocation_counter::measure(|| while channel.send_reliable(&[7]).is_ok() {});
+    assert!(counted.bytes_current <= 1 << 20, "{counted:?}");
+    assert!(channel.backlog_bytes() >= 1000);
+}
