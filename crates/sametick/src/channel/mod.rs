@@ -134,6 +134,8 @@ pub struct Channel {
     heard_at: Time,
     spoke_at: Time,
     goodbyes_left: u32,
+    /// When the connection is over, whether all goodbyes could be said or not.
+    closing_until: Time,
     ping_is_due: bool,
     /// Reliables went out on their own while a payload was waiting: it is the payload's turn.
     payload_is_next: bool,
@@ -161,6 +163,7 @@ impl Channel {
             heard_at: now,
             spoke_at: now,
             goodbyes_left: 0,
+            closing_until: now,
             ping_is_due: false,
             payload_is_next: false,
         }
@@ -209,14 +212,16 @@ impl Channel {
             self.state = State::Closing(reason);
             self.goodbyes_left = GOODBYES;
             self.spoke_at = now - GOODBYE_INTERVAL;
+            self.closing_until = now + GOODBYE_INTERVAL * u64::from(GOODBYES);
         }
     }
 
     /// Says goodbye once more, to an end that still speaks on a connection which is over.
-    pub fn repeat_goodbye(&mut self) {
+    pub fn repeat_goodbye(&mut self, now: Time) {
         if let State::Closed(reason) = self.state {
             self.state = State::Closing(reason);
             self.goodbyes_left = 1;
+            self.closing_until = now + GOODBYE_INTERVAL;
         }
     }
 
@@ -301,7 +306,10 @@ impl Channel {
             State::Open if now - self.heard_at >= self.settings.time_out => {
                 self.state = State::Closed(CloseReason::TimedOut);
             }
-            State::Closing(reason) if self.goodbyes_left == 0 => self.state = State::Closed(reason),
+            // The layer below may not let us speak; the end comes all the same.
+            State::Closing(reason) if self.goodbyes_left == 0 || now >= self.closing_until => {
+                self.state = State::Closed(reason);
+            }
             _ => {}
         }
     }
@@ -324,21 +332,32 @@ impl Channel {
     pub fn next_wake(&self) -> Time {
         match self.state {
             State::Closed(_) => Time::MAX,
-            State::Closing(_) => self.spoke_at + GOODBYE_INTERVAL,
+            State::Closing(_) => (self.spoke_at + GOODBYE_INTERVAL).min(self.closing_until),
             State::Open => {
                 let quiet = self.spoke_at + self.settings.keep_alive;
                 let quiet = if self.ping_is_due { self.spoke_at } else { quiet };
-                let silent = self.heard_at + self.settings.time_out;
                 let acknowledge =
                     self.received.waiting_since().map(|since| since + ACKNOWLEDGE_WITHIN);
                 let payload = self.outbox.peek().map(Next::body_bytes);
                 let reliables = self.outgoing.urgent_bytes().map(|_| RELIABLES_BYTES);
                 let bytes = payload.or(reliables).map(|bytes| bytes + self.settings.overhead_bytes);
                 let affordable = bytes.map(|bytes| self.rate.affordable_at(bytes));
-                [acknowledge, affordable, self.sent.next_expiry()]
+                [acknowledge, affordable]
                     .into_iter()
                     .flatten()
-                    .fold(quiet.min(silent), Time::min)
+                    .fold(quiet.min(self.next_advance()), Time::min)
+            }
+        }
+    }
+
+    /// When to call [`advance`](Channel::advance) at the latest, for an owner that cannot send now.
+    pub fn next_advance(&self) -> Time {
+        match self.state {
+            State::Closed(_) => Time::MAX,
+            State::Closing(_) => self.closing_until,
+            State::Open => {
+                let silent = self.heard_at + self.settings.time_out;
+                self.sent.next_expiry().map_or(silent, |expiry| silent.min(expiry))
             }
         }
     }

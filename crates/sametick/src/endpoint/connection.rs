@@ -117,7 +117,7 @@ impl Connection {
         self.channel.receive(now, number, body, tell);
         if self.ended_at.is_some() && now - self.answered_at >= ZOMBIE_ANSWER_INTERVAL {
             self.answered_at = now;
-            self.channel.repeat_goodbye();
+            self.channel.repeat_goodbye(now);
         }
     }
 
@@ -175,7 +175,12 @@ impl Connection {
 
     /// When something is due at the latest.
     pub(super) fn next_wake(&self) -> Time {
-        self.ended_at.map_or(self.channel.next_wake(), |at| at + ZOMBIE_TIME)
+        if let Some(at) = self.ended_at {
+            return at + ZOMBIE_TIME;
+        }
+        // Whatever there is to send to an unproven address waits for what comes from there.
+        let may_speak = self.path.allows(DATAGRAM_BYTES_EXPECTED);
+        if may_speak { self.channel.next_wake() } else { self.channel.next_advance() }
     }
 }
 
