@@ -3,6 +3,7 @@
 mod channel;
 pub(crate) mod codec;
 mod conditioner;
+mod flood;
 mod instructions;
 mod measure;
 mod recording;
@@ -25,6 +26,9 @@ pub(crate) enum Bench {
     /// What a bad network in real time adds, against what was asked of it
     #[command(after_help = conditioner::EXAMPLES)]
     Conditioner(conditioner::Options),
+    /// Honest clients on real sockets while strangers flood their server
+    #[command(after_help = flood::EXAMPLES)]
+    Flood(flood::Options),
     /// Instructions for each gathered, changed and unchanged field, counted by valgrind
     #[command(after_help = instructions::EXAMPLES)]
     Instructions(instructions::Options),
@@ -38,6 +42,7 @@ pub(crate) fn run(bench: Bench) -> anyhow::Result<()> {
         Bench::Channel(options) => channel::run(&options),
         Bench::Codec(options) => codec::run(&options),
         Bench::Conditioner(options) => conditioner::run(&options),
+        Bench::Flood(options) => flood::run(&options),
         Bench::Instructions(options) => instructions::run(&options),
         Bench::Work(work) => {
             instructions::work(&work);
