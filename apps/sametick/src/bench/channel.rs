@@ -8,8 +8,10 @@ mod ours;
 mod renet;
 
 use super::{Report, print};
-use anyhow::ensure;
+use anyhow::{Context, ensure};
 use memory::Memory;
+use sametick::bits::BitWriter;
+use sametick::channel::{BODY_BYTES_MAX, Channel, Event, Settings};
 use sametick::{Dice, Span, Time};
 use serde_json::json;
 use std::fmt::Write;
@@ -59,6 +61,15 @@ struct Spent {
     send: Duration,
     receive: Duration,
     datagrams: u64,
+}
+
+impl Spent {
+    /// From the moments before advancing, sending and receiving, and after.
+    fn add(&mut self, [began, advanced, sent, received]: [Instant; 4]) {
+        self.advance += advanced - began;
+        self.send += sent - advanced;
+        self.receive += received - sent;
+    }
 }
 
 /// What one payload takes, in nanoseconds.
@@ -212,6 +223,38 @@ fn add_cost(
          {datagrams:>12.2}"
     )?;
     Ok(cost)
+}
+
+/// The work that `instructions` counts: ticks of two payloads, sent sealed over a connection.
+pub(super) fn work_sealed(ticks: u32) -> anyhow::Result<()> {
+    let (mut pair, mut now) = ours::Pair::connect(1)?;
+    for _ in 0..ticks {
+        ensure!(pair.untimed_tick(now, &[7; 100]), "a payload did not come");
+        now += TICK;
+    }
+    Ok(())
+}
+
+/// The same over channels alone, without keys.
+pub(super) fn work_unsealed(ticks: u32) -> anyhow::Result<()> {
+    let mut body = BitWriter::fixed(BODY_BYTES_MAX);
+    let mut now = Time::ZERO;
+    let mut ends = [1, 2].map(|seed| Channel::new(Settings::default(), now, seed));
+    for token in 0..2 * ticks {
+        let [first, second] = &mut ends;
+        let (near, far) = if token % 2 == 0 { (first, second) } else { (second, first) };
+        near.advance(now, &mut |_| {});
+        near.send_unreliable(token, &[7; 100]);
+        body.clear();
+        let number = near.transmit(now, &mut body).context("nothing was sent")?;
+        now += TICK / 2;
+        let mut came = false;
+        far.receive(now, number, body.finish()?, &mut |event| {
+            came |= matches!(event, Event::Unreliable(said) if said == [7; 100]);
+        });
+        ensure!(came, "a payload did not come");
+    }
+    Ok(())
 }
 
 /// What reading the clock takes, which every measured stretch contains once.

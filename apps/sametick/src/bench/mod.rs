@@ -29,7 +29,7 @@ pub(crate) enum Bench {
     /// Honest clients on real sockets while strangers flood their server
     #[command(after_help = flood::EXAMPLES)]
     Flood(flood::Options),
-    /// Instructions for each gathered, changed and unchanged field, counted by valgrind
+    /// Instructions for each gathered, changed and unchanged field and each packet, by valgrind
     #[command(after_help = instructions::EXAMPLES)]
     Instructions(instructions::Options),
     /// The work that `instructions` counts
@@ -44,10 +44,7 @@ pub(crate) fn run(bench: Bench) -> anyhow::Result<()> {
         Bench::Conditioner(options) => conditioner::run(&options),
         Bench::Flood(options) => flood::run(&options),
         Bench::Instructions(options) => instructions::run(&options),
-        Bench::Work(work) => {
-            instructions::work(&work);
-            Ok(())
-        }
+        Bench::Work(work) => instructions::work(&work),
     }
 }
 

@@ -68,46 +68,71 @@ impl Pair {
     }
 }
 
-impl Exchange for Pair {
-    fn tick(&mut self, now: Time, up: &[u8], down: &[u8], spent: &mut Spent) -> bool {
-        let Self { server, client, random, datagram, .. } = self;
-        let (mut came_up, mut came_down) = (false, false);
-        let later = now + DELAY;
+impl Pair {
+    /// Says whether one datagram took it all.
+    fn send_up(&mut self, now: Time, payload: &[u8]) -> bool {
         self.token = self.token.wrapping_add(1);
-        let began = Instant::now();
-        client.advance(now, &mut |_| {});
-        let advanced = Instant::now();
-        client.send_unreliable(self.token, up);
-        keep(datagram, client.transmit(now));
-        let is_alone = client.transmit(now).is_none();
-        let sent = Instant::now();
+        self.client.send_unreliable(self.token, payload);
+        keep(&mut self.datagram, self.client.transmit(now));
+        self.client.transmit(now).is_none()
+    }
+
+    fn receive_up(&mut self, now: Time, payload: &[u8]) -> bool {
+        let mut came = false;
         let mut tell = |event: ListenerEvent<'_>| {
-            if let ListenerEvent::Message { event: Event::Unreliable(payload), .. } = event {
-                came_up = payload == up;
+            if let ListenerEvent::Message { event: Event::Unreliable(said), .. } = event {
+                came = said == payload;
             }
         };
-        server.receive(later, self.address, datagram, random, &mut tell);
-        let received = Instant::now();
-        spent.advance += advanced - began;
-        spent.send += sent - advanced;
-        spent.receive += received - sent;
+        let Self { server, address, datagram, random, .. } = self;
+        server.receive(now, *address, datagram, random, &mut tell);
+        came
+    }
 
-        let began = Instant::now();
-        server.advance(later, &mut |_| {});
-        let advanced = Instant::now();
-        server.send_unreliable(self.connection, self.token, down);
-        keep(datagram, server.transmit(later).map(|(_, datagram)| datagram));
-        let is_alone = is_alone && server.transmit(later).is_none();
-        let sent = Instant::now();
-        client.receive(later + DELAY, datagram, &mut |event| {
-            if let DialerEvent::Message(Event::Unreliable(payload)) = event {
-                came_down = payload == down;
+    fn send_down(&mut self, now: Time, payload: &[u8]) -> bool {
+        self.server.send_unreliable(self.connection, self.token, payload);
+        keep(&mut self.datagram, self.server.transmit(now).map(|(_, datagram)| datagram));
+        self.server.transmit(now).is_none()
+    }
+
+    fn receive_down(&mut self, now: Time, payload: &[u8]) -> bool {
+        let mut came = false;
+        self.client.receive(now, &mut self.datagram, &mut |event| {
+            if let DialerEvent::Message(Event::Unreliable(said)) = event {
+                came = said == payload;
             }
         });
-        let received = Instant::now();
-        spent.advance += advanced - began;
-        spent.send += sent - advanced;
-        spent.receive += received - sent;
+        came
+    }
+
+    /// A tick that nobody times: two payloads, each sent and received.
+    pub(super) fn untimed_tick(&mut self, now: Time, payload: &[u8]) -> bool {
+        let later = now + DELAY;
+        self.client.advance(now, &mut |_| {});
+        let up = self.send_up(now, payload) && self.receive_up(later, payload);
+        self.server.advance(later, &mut |_| {});
+        up && self.send_down(later, payload) && self.receive_down(later + DELAY, payload)
+    }
+}
+
+impl Exchange for Pair {
+    fn tick(&mut self, now: Time, up: &[u8], down: &[u8], spent: &mut Spent) -> bool {
+        let later = now + DELAY;
+        let began = Instant::now();
+        self.client.advance(now, &mut |_| {});
+        let advanced = Instant::now();
+        let is_alone = self.send_up(now, up);
+        let sent = Instant::now();
+        let came_up = self.receive_up(later, up);
+        spent.add([began, advanced, sent, Instant::now()]);
+
+        let began = Instant::now();
+        self.server.advance(later, &mut |_| {});
+        let advanced = Instant::now();
+        let is_alone = is_alone && self.send_down(later, down);
+        let sent = Instant::now();
+        let came_down = self.receive_down(later + DELAY, down);
+        spent.add([began, advanced, sent, Instant::now()]);
         spent.datagrams += 2;
         is_alone && came_up && came_down
     }

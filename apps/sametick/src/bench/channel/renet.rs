@@ -122,10 +122,7 @@ impl Exchange for Pair {
         while let Some(payload) = self.server.receive_message(CLIENT, CHANNEL) {
             came_up = payload == up;
         }
-        let received = Instant::now();
-        spent.advance += advanced - began;
-        spent.send += sent - advanced;
-        spent.receive += received - sent;
+        spent.add([began, advanced, sent, Instant::now()]);
 
         let began = Instant::now();
         self.server.update(TICK);
@@ -139,10 +136,7 @@ impl Exchange for Pair {
         while let Some(payload) = self.client.receive_message(CHANNEL) {
             came_down = payload == down;
         }
-        let received = Instant::now();
-        spent.advance += advanced - began;
-        spent.send += sent - advanced;
-        spent.receive += received - sent;
+        spent.add([began, advanced, sent, Instant::now()]);
         spent.datagrams += (datagrams_up + datagrams_down) as u64;
         is_quiet && came_up && came_down
     }
