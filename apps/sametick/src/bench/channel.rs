@@ -43,7 +43,7 @@ pub(crate) struct Options {
 const TICK: Span = Span::micros(16_667);
 
 /// Rounds of each contestant take turns, and the best counts: the others were disturbed.
-const ROUNDS: u32 = 20;
+const ROUNDS: u32 = 200;
 
 /// Ticks before anything is counted: queues have grown and round trips are known.
 const WARM_UP_TICKS: u32 = 300;
