@@ -11,6 +11,8 @@ mod packet;
 mod rate;
 mod reliable;
 mod statistics;
+#[cfg(test)]
+mod tests;
 mod unreliable;
 
 pub use acknowledge::RoundTrip;
@@ -87,6 +89,9 @@ const _: () = assert!(UNACKNOWLEDGED_MAX * PATIENCE_WITHOUT_BUDGET < 33);
 
 /// On average one packet number in so many is never used; who acknowledges it lies.
 const NUMBERS_PER_TRAP: u64 = 1024;
+
+/// What the budget must allow before reliables go out on their own, whatever their length.
+const RELIABLES_BYTES: usize = HEAD_BYTES_MAX + FRAGMENT_BYTES_MAX;
 
 /// The first packet number: zero is nobody's, so that no packet can be acknowledged before any.
 const FIRST_NUMBER: u64 = 1;
@@ -408,7 +413,7 @@ impl Channel {
             let is_next = fits || self.payload_is_next;
             return Some(if is_next { Plan::Payload(next) } else { Plan::Reliables });
         }
-        let affordable = budget >= HEAD_BYTES_MAX + FRAGMENT_BYTES_MAX;
+        let affordable = budget >= RELIABLES_BYTES;
         if urgent.is_some() && payload.is_none() && affordable {
             return Some(Plan::Reliables);
         }

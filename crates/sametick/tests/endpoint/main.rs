@@ -170,3 +170,32 @@ fn an_end_that_is_over_says_so_once_and_asks_for_nothing() {
     assert_eq!(pair.client.next_wake(), Time::MAX);
     assert!(pair.client.is_over());
 }
+
+#[test]
+fn a_client_that_moved_and_went_silent_can_still_be_removed() {
+    let mut pair = Pair::new(13);
+    pair.run(Span::millis(200));
+    pair.rebind_client();
+    pair.client.send_unreliable(1, b"!");
+    pair.run_until(|pair| pair.server_told.len() == 2);
+    pair.cut_both();
+    // The new address has not proved itself, so that few goodbyes may be sent to it.
+    pair.close_server(CloseReason::Kicked);
+    pair.run(Span::seconds(1));
+    assert_eq!(pair.server_told[2..], [Told::Left(CloseReason::Kicked)]);
+}
+
+#[test]
+fn a_server_that_may_not_speak_sleeps() {
+    let mut pair = Pair::new(14);
+    pair.run(Span::millis(200));
+    pair.rebind_client();
+    pair.client.send_unreliable(1, b"from a new address, once");
+    pair.run_until(|pair| pair.server_told.len() == 2);
+    pair.cut_both();
+    for token in 0..8 {
+        pair.server_send_unreliable(token, &[7; 200]);
+    }
+    pair.run(Span::millis(5));
+    assert!(pair.server_next_wake() > pair.now, "{} at {}", pair.server_next_wake(), pair.now);
+}

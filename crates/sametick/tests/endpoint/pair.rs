@@ -189,6 +189,10 @@ impl Pair {
         self.dial(token.expect("a short name"));
     }
 
+    pub(crate) fn server_next_wake(&self) -> Time {
+        self.server.next_wake()
+    }
+
     pub(crate) fn connections(&self) -> usize {
         self.server.connections().count()
     }
