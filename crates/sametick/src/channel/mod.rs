@@ -143,6 +143,9 @@ pub struct Channel {
     heard_at: Time,
     spoke_at: Time,
     goodbyes_left: u32,
+    /// The other end has said goodbye too: it need not be told again.
+    is_told: bool,
+    newest_acknowledged: u64,
     /// When it is over even if nobody let us say goodbye.
     closed_at: Time,
     ping_is_due: bool,
@@ -174,6 +177,8 @@ impl Channel {
             heard_at: now,
             spoke_at: now,
             goodbyes_left: 0,
+            is_told: false,
+            newest_acknowledged: 0,
             closed_at: Time::MAX,
             ping_is_due: false,
             payload_is_next: false,
@@ -209,9 +214,14 @@ impl Channel {
         self.last_token
     }
 
-    /// How many bytes of a message may be sent now. Ask before building one.
+    /// How many bytes of a message may be sent now, besides those that wait already. Ask before
+    /// building one.
     pub fn budget_bytes(&mut self, now: Time) -> usize {
-        self.packet_budget_bytes(now).saturating_sub(HEAD_BYTES_MAX)
+        let each = HEAD_BYTES_MAX + self.settings.overhead_bytes;
+        let (packets, bytes) = self.outbox.waiting();
+        let urgent = self.outgoing.urgent_bytes().unwrap_or(0);
+        let waiting = packets * each + bytes + urgent;
+        self.packet_budget_bytes(now).saturating_sub(HEAD_BYTES_MAX + waiting)
     }
 
     /// Bytes of reliable messages that the other end has not acknowledged, with
@@ -245,7 +255,9 @@ impl Channel {
 
     /// Says goodbye once more, to an end that still speaks on a connection which is over.
     pub fn repeat_goodbye(&mut self) {
-        if let State::Closed(reason) = self.state {
+        if let State::Closed(reason) = self.state
+            && !self.is_told
+        {
             self.state = State::Closing(reason);
             self.goodbyes_left = 1;
             self.closed_at = Time::MAX;
@@ -269,9 +281,11 @@ impl Channel {
         self.statistics.bytes_received += (body.len() + self.settings.overhead_bytes) as u64;
         if self.state != State::Open {
             self.statistics.drops.packets_closed += 1;
+            let head = Body::read(&mut BitReader::new(body), self.next_number);
+            self.is_told |= head.is_some_and(|head| head.goodbye.is_some());
             return;
         }
-        // Everything is checked before anything moves: a damaged packet changes nothing.
+        // Head and fragments are checked before anything moves: a damaged packet changes nothing.
         let mut bits = BitReader::new(body);
         let head = Body::read(&mut bits, self.next_number);
         let Some(head) = head.filter(|head| reliable::check(&mut bits.clone(), head.reliables))
@@ -289,11 +303,12 @@ impl Channel {
         self.heard_at = now;
         self.received.add(now, number, head.asks_acknowledgement());
         if let Some(told) = head.acknowledged {
+            self.newest_acknowledged = self.newest_acknowledged.max(told.newest);
             self.sent.acknowledge(now, told);
             self.resolve(now, tell);
         }
         match head.goodbye {
-            Some(reason) => self.state = State::Closed(reason),
+            Some(reason) => (self.state, self.is_told) = (State::Closed(reason), true),
             None => self.take_messages(now, number, head, bits, tell),
         }
     }
@@ -309,17 +324,16 @@ impl Channel {
         let taken = self.incoming.read(&mut bits, head.reliables, &mut |message| {
             tell(Event::Reliable(message));
         });
-        let drops = &mut self.statistics.drops;
+        // The packet is genuine, so whoever made it wrong does not follow the protocol.
+        let Ok(repeated) = taken else {
+            return self.close(now, CloseReason::ProtocolViolation);
+        };
+        self.statistics.drops.reliable_repeated += repeated;
         let end = self.incoming.end();
-        let late = self.inbox.release(end, tell);
-        let payload = self.inbox.read(&mut bits, number, head.payload, end, tell);
-        match (taken, payload) {
-            (Ok(repeated), Ok(dropped)) => {
-                drops.reliable_repeated += repeated;
-                drops.unreliable_late += late + dropped;
-            }
-            // The packet is genuine, so whoever made it does not follow the protocol.
-            _ => self.close(now, CloseReason::ProtocolViolation),
+        self.statistics.drops.unreliable_late += self.inbox.release(end, tell);
+        match self.inbox.read(&mut bits, number, head.payload, end, tell) {
+            Ok(dropped) => self.statistics.drops.unreliable_late += dropped,
+            Err(_) => self.close(now, CloseReason::ProtocolViolation),
         }
     }
 
@@ -392,6 +406,11 @@ impl Channel {
         }
     }
 
+    /// The newest of our packets that the other end says it has; zero before any.
+    pub fn newest_acknowledged(&self) -> u64 {
+        self.newest_acknowledged
+    }
+
     /// How long ago the other end was last heard.
     pub fn silence(&self, now: Time) -> Span {
         now - self.heard_at
@@ -450,9 +469,12 @@ impl Channel {
         self.outgoing.write(number, body);
         self.statistics.bytes_sent_reliable += (body.bits_written() - head_bits).div_ceil(8) as u64;
         let token = match plan {
-            Plan::Payload(next) => {
-                self.statistics.bytes_sent_unreliable += next.length as u64;
-                self.outbox.write_next(number, self.settings.zero_runs, body)
+            Plan::Payload(_) => {
+                let before = body.bits_written();
+                let token = self.outbox.write_next(number, self.settings.zero_runs, body);
+                self.statistics.bytes_sent_unreliable +=
+                    ((body.bits_written() - before) / 8) as u64;
+                token
             }
             _ => None,
         };

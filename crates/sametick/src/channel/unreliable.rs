@@ -171,6 +171,14 @@ impl Outbox {
         queued + lists + heap_of(&self.spare) + scratch
     }
 
+    /// How many packets, and how many bytes in them, wait to be sent.
+    pub(super) fn waiting(&self) -> (usize, usize) {
+        self.queue.iter().fold((0, 0), |(packets, bytes), queued| {
+            let sent = queued.pieces_sent * PAYLOAD_BYTES_MAX;
+            (packets + queued.count() - queued.pieces_sent, bytes + queued.bytes.len() - sent)
+        })
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }

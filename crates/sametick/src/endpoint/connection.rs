@@ -16,9 +16,6 @@ const ZOMBIE_ANSWER_INTERVAL: Span = Span::millis(200);
 /// To an address that has not proved itself go at most so many times the bytes that came from it.
 const UNPROVEN_FACTOR: u64 = 3;
 
-/// So many packets from a new address prove it: one could be a copy, sent on by somebody.
-const PROOF_PACKETS: u32 = 2;
-
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) id: ConnectionId,
@@ -32,6 +29,8 @@ pub(super) struct Connection {
     pub(super) is_confirmed: bool,
     /// What it continues, if the client came back.
     pub(super) resume: Option<Resume>,
+    /// What the backend attached, until it is told.
+    pub(super) user_data: Vec<u8>,
     pub(super) began_at: Time,
     ended_at: Option<Time>,
     answered_at: Time,
@@ -55,15 +54,16 @@ pub struct LastSealed {
 #[derive(Debug)]
 struct Path {
     peer: Peer,
-    packets: u32,
+    /// Whoever acknowledges this packet, or a later one, has received what was sent there.
+    proof: u64,
+    is_proven: bool,
     bytes_received: u64,
     bytes_sent: u64,
 }
 
 impl Path {
     fn allows(&self, bytes: usize) -> bool {
-        let is_proven = self.packets >= PROOF_PACKETS;
-        is_proven || self.bytes_sent + bytes as u64 <= UNPROVEN_FACTOR * self.bytes_received
+        self.is_proven || self.bytes_sent + bytes as u64 <= UNPROVEN_FACTOR * self.bytes_received
     }
 }
 
@@ -86,10 +86,11 @@ impl Connection {
             channel: Channel::new(Settings { overhead_bytes, ..settings }, now, seed),
             sealer,
             opener,
-            path: Path { peer, packets: PROOF_PACKETS, bytes_received: 0, bytes_sent: 0 },
+            path: Path { peer, proof: 0, is_proven: true, bytes_received: 0, bytes_sent: 0 },
             newest_number: 0,
             is_confirmed: false,
             resume: None,
+            user_data: Vec::new(),
             began_at: now,
             ended_at: None,
             answered_at: now,
@@ -111,15 +112,20 @@ impl Connection {
     ) -> Result<(u64, &'a [u8]), Refusal> {
         let bytes = datagram.len() as u64;
         let packet = self.opener.open_in_place(datagram)?;
+        if packet.flags != 0 {
+            return Err(Refusal::Malformed);
+        }
         // Only the newest packet moves the path: an old one may come from where the other end was.
         if packet.number > self.newest_number {
             self.newest_number = packet.number;
             if peer != self.path.peer {
-                self.path = Path { peer, packets: 0, bytes_received: 0, bytes_sent: 0 };
+                // Nothing that was sent before counts; before the first packet, nothing at all.
+                let proof = self.sealer.next_number().max(1);
+                self.path =
+                    Path { peer, proof, is_proven: false, bytes_received: 0, bytes_sent: 0 };
             }
         }
         if peer == self.path.peer {
-            self.path.packets = self.path.packets.saturating_add(1);
             self.path.bytes_received += bytes;
         }
         Ok((packet.number, packet.payload))
@@ -133,6 +139,7 @@ impl Connection {
         tell: &mut impl FnMut(Event<'_>),
     ) {
         self.channel.receive(now, number, body, tell);
+        self.path.is_proven |= self.channel.newest_acknowledged() >= self.path.proof;
         if self.ended_at.is_some() && now - self.answered_at >= ZOMBIE_ANSWER_INTERVAL {
             self.answered_at = now;
             self.channel.repeat_goodbye();

@@ -8,11 +8,17 @@ use crate::channel::{
 use crate::peer::Peer;
 use crate::secure::{
     Accepted, Applicant, ConnectionId, Counters, Denial, Gate, GateConfig, HALF_OPEN_TIMEOUT,
-    Place, Random, Refusal, Reply, Resume, Verdict, connection_id_of, is_handshake,
+    Place, Random, Refusal, Reply, Resume, TokenLog, Verdict, connection_id_of, is_handshake,
 };
-use crate::time::Time;
+use crate::time::{Span, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
+
+/// How many replaced connections can be saying goodbye; more are dropped without.
+const LEAVING_MAX: usize = 64;
+
+/// How often the secret behind the cookies changes.
+const COOKIE_SECRET_LASTS: Span = Span::seconds(120);
 
 /// How many connections a listener can have.
 pub const CONNECTIONS_MAX: usize = 4096;
@@ -39,6 +45,8 @@ pub enum ListenerEvent<'a> {
         connection: ConnectionId,
         /// The identity that the backend gave it.
         client_id: u64,
+        /// What the backend attached.
+        user_data: &'a [u8],
         /// What it continues, if it came back.
         resume: Option<Resume>,
     },
@@ -96,6 +104,9 @@ pub struct Listener {
     /// By name, those whose client has not spoken yet. Each has a slot waiting for it, which an older
     /// session of the same client keeps until then: a hello that was long under way ends nothing.
     half_open: BTreeMap<[u8; ConnectionId::BYTES], Box<Connection>>,
+    /// Those that a newer session replaced, while they are told so.
+    leaving: Vec<Connection>,
+    cookie_secret_at: Time,
     /// What the next accepted clients are told of the time.
     tick: u32,
     drops: ListenerDrops,
@@ -118,6 +129,8 @@ impl Listener {
             unix_seconds_at_zero: config.unix_seconds_at_zero,
             connections: (0..slots).map(|_| None).collect(),
             half_open: BTreeMap::new(),
+            leaving: Vec::new(),
+            cookie_secret_at: now,
             tick: 0,
             drops: ListenerDrops::default(),
             packets_taken: 0,
@@ -205,7 +218,7 @@ impl Listener {
         };
         self.packets_taken += 1;
         if !connection.is_confirmed {
-            self.confirm(id, tell);
+            self.confirm(now, id, tell);
         }
         if let Some(connection) = find(&mut self.connections, id) {
             connection.take(now, opened, &mut |event| {
@@ -234,11 +247,19 @@ impl Listener {
                 *place = None;
             }
         }
+        // Their end has been told already; what is left is to be polite.
+        self.leaving.retain_mut(|connection| connection.advance(now, &mut |_| {}).is_none());
         self.cursor = 0;
     }
 
     /// The next datagram to send, and to whom; call it until there is none.
     pub fn transmit(&mut self, now: Time) -> Option<(Peer, &[u8])> {
+        for connection in &mut self.leaving {
+            if connection.transmit(now, &mut self.body, &mut self.datagram) {
+                self.last_sealed = connection.last_sealed;
+                return Some((connection.peer(), &self.datagram));
+            }
+        }
         while let Some(place) = self.connections.get_mut(self.cursor) {
             if let Some(connection) = place
                 && connection.transmit(now, &mut self.body, &mut self.datagram)
@@ -255,7 +276,14 @@ impl Listener {
     /// When to call [`advance`](Listener::advance) and [`transmit`](Listener::transmit) at the
     /// latest, if nothing is received and nothing sent before.
     pub fn next_wake(&self) -> Time {
-        self.iter().map(Connection::next_wake).min().unwrap_or(Time::MAX)
+        let leaving = self.leaving.iter().map(Connection::next_wake);
+        self.iter().map(Connection::next_wake).chain(leaving).min().unwrap_or(Time::MAX)
+    }
+
+    /// The log of used tokens, to be kept when the server stops: then no token serves twice, even
+    /// after a restart.
+    pub fn token_log(&self) -> &TokenLog {
+        self.gate.log()
     }
 
     /// Takes a reliable message for a client.
@@ -313,12 +341,22 @@ impl Listener {
         datagram: &[u8],
         random: &mut dyn Random,
     ) -> Option<Answer> {
+        if now - self.cookie_secret_at >= COOKIE_SECRET_LASTS {
+            self.gate.rotate_cookie_secret(now, random);
+            self.cookie_secret_at = now;
+        }
         let unix_seconds = self.unix_seconds_at_zero + now.as_micros() / 1_000_000;
         let (connections, half_open, tick) = (&self.connections, &self.half_open, self.tick);
         let mut admit = |applicant: &Applicant| {
             let others = half_open.values().filter(|c| c.client_id != applicant.client_id);
             let reserved = others.map(|c| c.id.slot().into()).collect();
-            let oldest = half_open.values().min_by_key(|c| c.began_at).map(|c| c.id.slot());
+            // Who was accepted and never spoke makes room, unless a live session stands there still.
+            let is_live = |slot: u16| {
+                let place = connections.get(usize::from(slot)).and_then(Option::as_ref);
+                place.is_some_and(|live| !live.has_ended())
+            };
+            let waiting = half_open.values().filter(|c| !is_live(c.id.slot()));
+            let oldest = waiting.min_by_key(|c| c.began_at).map(|c| c.id.slot());
             let slot = place_for(connections, &reserved, applicant)
                 .or(oldest)
                 .ok_or(Denial::ServerFull)?;
@@ -351,26 +389,39 @@ impl Listener {
         let mut connection =
             Connection::new(id, accepted.client_id, peer, keys, self.channel, now, seed);
         connection.resume = accepted.resume;
+        connection.user_data = accepted.user_data;
         self.make_room_for(accepted.client_id, id.slot());
         self.half_open.insert(id.to_bytes(), Box::new(connection));
         accepted.reply
     }
 
     /// The client has shown its keys: the connection takes its place.
-    fn confirm(&mut self, id: ConnectionId, tell: &mut impl FnMut(ListenerEvent<'_>)) {
+    fn confirm(&mut self, now: Time, id: ConnectionId, tell: &mut impl FnMut(ListenerEvent<'_>)) {
         let Some(mut connection) = self.half_open.remove(&id.to_bytes()) else { return };
         connection.is_confirmed = true;
         let (client_id, resume) = (connection.client_id, connection.resume);
+        let user_data = std::mem::take(&mut connection.user_data);
         // What was accepted before is an attempt that the client has given up.
         let began_at = connection.began_at;
         self.half_open.retain(|_, c| c.client_id != client_id || c.began_at > began_at);
         self.gate.confirm(client_id);
-        let place = &mut self.connections[usize::from(id.slot())];
-        if let Some(old) = place.replace(connection).filter(|old| !old.has_ended()) {
-            let (connection, client_id) = (old.id, old.client_id);
-            tell(ListenerEvent::Left { connection, client_id, reason: CloseReason::Replaced });
+        // An identity has one session, whatever slot an older one has; a slot has one connection.
+        for (slot, place) in self.connections.iter_mut().enumerate() {
+            let is_own = place.as_ref().is_some_and(|old| old.client_id == client_id);
+            if (is_own || slot == usize::from(id.slot()))
+                && let Some(mut old) = place.take().filter(|old| !old.has_ended())
+            {
+                let (connection, client_id) = (old.id, old.client_id);
+                tell(ListenerEvent::Left { connection, client_id, reason: CloseReason::Replaced });
+                old.channel.close(now, CloseReason::Replaced);
+                if self.leaving.len() < LEAVING_MAX {
+                    self.leaving.push(*old);
+                }
+            }
         }
-        tell(ListenerEvent::Connected { connection: id, client_id, resume });
+        self.connections[usize::from(id.slot())] = Some(connection);
+        let user_data = &user_data;
+        tell(ListenerEvent::Connected { connection: id, client_id, user_data, resume });
     }
 
     /// A client may have one half-open connection besides the next: which of two hellos is the newer

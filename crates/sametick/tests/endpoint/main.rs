@@ -199,3 +199,33 @@ fn a_server_that_may_not_speak_sleeps() {
     pair.run(Span::millis(5));
     assert!(pair.server_next_wake() > pair.now, "{} at {}", pair.server_next_wake(), pair.now);
 }
+
+#[test]
+fn who_comes_to_a_full_server_throws_nobody_out() {
+    let mut pair = Pair::new(21);
+    pair.run(Span::millis(200));
+    let ticket = pair.ticket();
+    for stranger in 0..pair::CONNECTIONS - 1 {
+        pair.redial_as(100 + stranger as u64);
+        pair.run(Span::millis(200));
+    }
+    // One of those who are here knocks again and is half-open when a newcomer comes.
+    pair.redial_with(ticket);
+    pair.run(Span::millis(35));
+    let told = pair.server_told.len();
+    pair.redial_as(999);
+    pair.run(Span::seconds(1));
+    assert_eq!(pair.client_told.last(), Some(&Told::Denied(Denial::ServerFull)));
+    assert_eq!(pair.server_told.len(), told, "nobody noticed: {:?}", &pair.server_told[told..]);
+    assert_eq!(pair.connections(), pair::CONNECTIONS);
+}
+
+#[test]
+fn the_older_session_hears_why_it_ended() {
+    let mut pair = Pair::new(22);
+    pair.run(Span::millis(200));
+    let old = pair.redial_beside(1);
+    pair.run_both(Span::millis(600), old, |told| {
+        assert_eq!(told, [Told::Left(CloseReason::Replaced)]);
+    });
+}

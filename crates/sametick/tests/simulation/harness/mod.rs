@@ -37,7 +37,7 @@ const REBIND_INTERVAL: Span = Span::seconds(5);
 /// A restart needs a while to be noticed by all before the calm.
 const RESTARTS_END: Span = Span::seconds(3);
 /// After the calm, all leave; then nothing is left of them.
-const FAREWELL: Span = Span::millis(3_500);
+const FAREWELL: Span = Span::millis(5_500);
 
 /// Seeded randomness, for simulations only.
 pub(crate) struct Seeded(pub(crate) Dice);
