@@ -283,7 +283,7 @@ impl Listener {
     /// The log of used tokens, to be kept when the server stops: then no token serves twice, even
     /// after a restart.
     pub fn token_log(&self) -> &TokenLog {
-        self.gate.log()
+        self.gate.token_log()
     }
 
     /// Takes a reliable message for a client.

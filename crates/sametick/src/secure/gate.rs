@@ -233,7 +233,7 @@ impl Gate {
     }
 
     /// The log of used tokens, to be saved when the server stops.
-    pub fn log(&self) -> &TokenLog {
+    pub fn token_log(&self) -> &TokenLog {
         &self.log
     }
 
