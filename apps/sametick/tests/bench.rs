@@ -87,8 +87,10 @@ fn a_file_that_is_not_there_is_named() {
 fn every_command_has_help_with_examples() {
     for command in [
         &["--help"][..],
+        &["bench", "channel", "--help"],
         &["bench", "codec", "--help"],
         &["bench", "conditioner", "--help"],
+        &["bench", "flood", "--help"],
         &["bench", "instructions", "--help"],
     ] {
         let output = sametick(command);
@@ -131,4 +133,25 @@ fn what_the_conditioner_cannot_hold_is_refused_in_one_sentence() {
     let output = conditioner(&["--delay-ms", "9999"]);
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(error.starts_with("error: too many") && error.lines().count() == 1, "{error}");
+}
+
+#[test]
+fn the_channel_allocates_nothing_and_is_compared_in_the_same_run() {
+    let output = sametick(&["bench", "channel", "--packets", "2000", "--seed", "3", "--json"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).expect("one object, nothing else");
+    let figure = |name: &str| {
+        report["figures"][name].as_f64().unwrap_or_else(|| panic!("{name} is missing"))
+    };
+    assert_eq!((&report["name"], &report["seed"]), (&"channel".into(), &3.into()));
+    assert_eq!(report["verified"], true);
+    assert_eq!(figure("allocations_per_packet"), 0.0);
+    assert_eq!(figure("datagrams_per_packet"), 1.0);
+    assert!(figure("send_ns") > 0.0 && figure("receive_ns") > 0.0);
+    assert!(figure("idle_connection_bytes") < 4096.0);
+    assert!(figure("loaded_connection_bytes") < 16.0 * 1024.0);
+    if cfg!(feature = "peers") {
+        assert!(figure("renet_send_ns") > 0.0 && figure("renet_receive_ns") > 0.0);
+        assert!(figure("renet_send_ratio") > 0.0 && figure("renet_receive_ratio") > 0.0);
+    }
 }

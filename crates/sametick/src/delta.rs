@@ -12,13 +12,17 @@ use crate::word::MASK_WORDS;
 pub fn write(bits: &mut BitWriter, layout: &Layout, base: &[u32], words: &[u32]) {
     let length = layout.len();
     assert!(base.len() == length && words.len() == length, "a record of another layout");
+    if let [widths] = layout.widths() {
+        // Nearly all records have one mask, which is then always there.
+        let mask = changed(base, words);
+        bits.write(mask, length as u32);
+        return bits.write_picked(mask, words, widths);
+    }
     let groups = base.chunks(MASK_WORDS).zip(words.chunks(MASK_WORDS));
     for ((base, words), widths) in groups.zip(layout.widths()) {
         let mask = changed(base, words);
-        if length > MASK_WORDS {
-            bits.write_bool(mask != 0);
-        }
-        if length <= MASK_WORDS || mask != 0 {
+        bits.write_bool(mask != 0);
+        if mask != 0 {
             bits.write(mask, words.len() as u32);
             bits.write_picked(mask, words, widths);
         }

@@ -76,6 +76,10 @@
 
 mod alone;
 pub mod bits;
+#[cfg(not(feature = "historical_bugs"))]
+mod bug;
+#[cfg(feature = "historical_bugs")]
+pub mod bug;
 mod changes;
 pub mod channel;
 #[cfg(feature = "secure")]

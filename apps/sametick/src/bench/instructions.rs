@@ -4,7 +4,7 @@
 //! the difference is the work alone.
 
 use super::workload::{self, PLAYERS, Player, Workload};
-use super::{Report, print};
+use super::{Report, channel, print};
 use anyhow::{Context, bail, ensure};
 use clap::ValueEnum;
 use sametick::bits::BitWriter;
@@ -45,6 +45,9 @@ enum Piece {
     /// The same words in records four times as long: what is left is the cost of a record.
     EncodeUnchangedLong,
     EncodeChangedLong,
+    /// Two payloads of 100 bytes, each sent and received, over a connection and over bare channels.
+    PacketSealed,
+    PacketUnsealed,
 }
 
 const SEED: u64 = 1;
@@ -57,6 +60,8 @@ const UNCHANGED_MAX: f64 = 5.0;
 const GATHERED_SHOWN_MAX: f64 = 9.0;
 const RECORD_MAX: f64 = 110.0;
 const POSTCARD_RATIO_MIN: f64 = 2.5;
+const PACKET_MAX: f64 = 6_500.0;
+const PACKET_UNSEALED_MAX: f64 = 2_400.0;
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let fields = (PLAYERS * Layout::of::<Player>(Precision::State).len()) as f64;
@@ -68,12 +73,16 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let (changed, _) =
         split(count(Piece::EncodeChanged)?, count(Piece::EncodeChangedLong)?, fields);
     let (gathered, ratio) = (state / fields, postcard / state);
+    let packet = count(Piece::PacketSealed)? / 2.0;
+    let unsealed = count(Piece::PacketUnsealed)? / 2.0;
     let holds = gathered <= GATHERED_MAX
         && changed <= CHANGED_MAX
         && unchanged <= UNCHANGED_MAX
         && shown <= GATHERED_SHOWN_MAX
         && record <= RECORD_MAX
-        && ratio >= POSTCARD_RATIO_MIN;
+        && ratio >= POSTCARD_RATIO_MIN
+        && packet <= PACKET_MAX
+        && unsealed <= PACKET_UNSEALED_MAX;
     if options.json {
         let mut report = Report {
             name: "instructions",
@@ -90,6 +99,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         report.add("world_gather_instructions", state);
         report.add("world_postcard_instructions", postcard);
         report.add("postcard_to_gather_ratio", ratio);
+        report.add("packet_instructions", packet);
+        report.add("packet_unsealed_instructions", unsealed);
         report.print_json()?;
     } else {
         print(&format!(
@@ -100,7 +111,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
   encoded, unchanged           {unchanged:>6.1}   at most {UNCHANGED_MAX}
   encoded, each record besides {record:>6.1}   at most {RECORD_MAX}
 The 64 players: gathered {state:.0}, serialised with postcard {postcard:.0}
-  ratio                        {ratio:>6.1}   at least {POSTCARD_RATIO_MIN}\n"
+  ratio                        {ratio:>6.1}   at least {POSTCARD_RATIO_MIN}
+A packet with 100 bytes, sent and received:
+  sealed                       {packet:>6.0}   at most {PACKET_MAX}
+  without the seal             {unsealed:>6.0}   at most {PACKET_UNSEALED_MAX}\n"
         ))?;
     }
     ensure!(holds || !options.check, "a field costs more instructions than it may");
@@ -147,18 +161,30 @@ pub(super) fn collected(valgrind: &mut Command) -> anyhow::Result<u64> {
     digits.parse().context("valgrind printed a count that is no number")
 }
 
-pub(crate) fn work(work: &Work) {
+pub(crate) fn work(work: &Work) -> anyhow::Result<()> {
+    match work.piece {
+        Piece::PacketSealed => channel::work_sealed(work.rounds),
+        Piece::PacketUnsealed => channel::work_unsealed(work.rounds),
+        piece => {
+            work_on_values(piece, work.rounds);
+            Ok(())
+        }
+    }
+}
+
+fn work_on_values(piece: Piece, rounds: u32) {
     let mut workload = Workload::new(SEED);
     (0..60).for_each(|_| workload.step());
     let mut players: Vec<Player> = workload.players().cloned().collect();
-    match work.piece {
-        Piece::GatherState => gather(&mut players, Precision::State, work.rounds),
-        Piece::GatherShown => gather(&mut players, Precision::Shown, work.rounds),
-        Piece::Postcard => serialise(&players, work.rounds),
-        Piece::EncodeUnchanged => encode(&workload, 1, 0, work.rounds),
-        Piece::EncodeChanged => encode(&workload, 1, 1, work.rounds),
-        Piece::EncodeUnchangedLong => encode(&workload, LONG, 0, work.rounds),
-        Piece::EncodeChangedLong => encode(&workload, LONG, 1, work.rounds),
+    match piece {
+        Piece::GatherState => gather(&mut players, Precision::State, rounds),
+        Piece::GatherShown => gather(&mut players, Precision::Shown, rounds),
+        Piece::Postcard => serialise(&players, rounds),
+        Piece::EncodeUnchanged => encode(&workload, 1, 0, rounds),
+        Piece::EncodeChanged => encode(&workload, 1, 1, rounds),
+        Piece::EncodeUnchangedLong => encode(&workload, LONG, 0, rounds),
+        Piece::EncodeChangedLong => encode(&workload, LONG, 1, rounds),
+        Piece::PacketSealed | Piece::PacketUnsealed => {}
     }
 }
 

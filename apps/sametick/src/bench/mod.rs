@@ -1,7 +1,9 @@
 //! The benchmarks: each prints a table for people, or with `--json` one object for programs.
 
+mod channel;
 pub(crate) mod codec;
 mod conditioner;
+mod flood;
 mod instructions;
 mod measure;
 mod recording;
@@ -16,13 +18,19 @@ use std::io::{ErrorKind, Write};
 
 #[derive(Subcommand)]
 pub(crate) enum Bench {
+    /// Nanoseconds, allocations and memory of sealed packets and their connections
+    #[command(after_help = channel::EXAMPLES)]
+    Channel(channel::Options),
     /// Bytes of a snapshot after each stage of the paper's codec, and its speed
     #[command(after_help = codec::EXAMPLES)]
     Codec(codec::Options),
     /// What a bad network in real time adds, against what was asked of it
     #[command(after_help = conditioner::EXAMPLES)]
     Conditioner(conditioner::Options),
-    /// Instructions for each gathered, changed and unchanged field, counted by valgrind
+    /// Honest clients on real sockets while strangers flood their server
+    #[command(after_help = flood::EXAMPLES)]
+    Flood(flood::Options),
+    /// Instructions for each gathered, changed and unchanged field and each packet, by valgrind
     #[command(after_help = instructions::EXAMPLES)]
     Instructions(instructions::Options),
     /// What a client's snapshot costs a server, sealed, and the client
@@ -35,14 +43,13 @@ pub(crate) enum Bench {
 
 pub(crate) fn run(bench: Bench) -> anyhow::Result<()> {
     match bench {
+        Bench::Channel(options) => channel::run(&options),
         Bench::Codec(options) => codec::run(&options),
         Bench::Conditioner(options) => conditioner::run(&options),
+        Bench::Flood(options) => flood::run(&options),
         Bench::Instructions(options) => instructions::run(&options),
         Bench::Server(options) => server::run(&options),
-        Bench::Work(work) => {
-            instructions::work(&work);
-            Ok(())
-        }
+        Bench::Work(work) => instructions::work(&work),
     }
 }
 

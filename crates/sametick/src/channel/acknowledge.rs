@@ -181,6 +181,12 @@ impl Sent {
         self.resolved.pop_front()
     }
 
+    /// The heap it holds.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.flying.capacity() * size_of::<SentPacket>()
+            + self.resolved.capacity() * size_of::<Resolved>()
+    }
+
     pub(super) fn round_trip(&self) -> RoundTrip {
         self.round_trip
     }

@@ -60,19 +60,20 @@ pub enum CloseReason {
     Backlogged,
     /// The other end sent what nobody who follows the protocol sends.
     ProtocolViolation,
-    /// Nothing was heard for too long. Never on the wire.
+    /// Nothing was heard for too long.
     TimedOut,
     /// The other end has forgotten this connection, as after a restart. Never on the wire.
     Reset,
 }
 
-const REASONS: [CloseReason; 6] = [
+const REASONS: [CloseReason; 7] = [
     CloseReason::Left,
     CloseReason::ServerStopped,
     CloseReason::Kicked,
     CloseReason::Replaced,
     CloseReason::Backlogged,
     CloseReason::ProtocolViolation,
+    CloseReason::TimedOut,
 ];
 
 /// What stands in front of a packet's messages.

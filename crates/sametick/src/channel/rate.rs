@@ -13,7 +13,7 @@ pub const RATE_FLOOR_BYTES_PER_SECOND: u32 = 2_000;
 /// How much may be sent in a second, everything included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimits {
-    /// Never more than this within any second.
+    /// Never more than this within any second, if it is 18 kB or more.
     pub ceiling_bytes_per_second: u32,
     /// However bad the line, this much may be sent.
     pub floor_bytes_per_second: u32,
@@ -39,6 +39,9 @@ const BURST_BYTES_MIN: u64 = 1_800;
 /// How many packets a verdict on the line needs at least.
 const PACKETS_PER_VERDICT: u32 = 10;
 const VERDICT_INTERVAL_MIN: Span = Span::millis(100);
+/// After so long any number does: at the floor one long packet a second may be all there is, and
+/// the way back up must not take a minute.
+const VERDICT_INTERVAL_MAX: Span = Span::millis(500);
 
 /// A queue on the way that takes this long is too long.
 const QUEUE_MAX: Span = Span::millis(60);
@@ -57,6 +60,10 @@ pub(super) struct Rate {
     lost: u32,
     shortest: Option<Span>,
     verdict_at: Time,
+    /// For which shortest round trip, how much longer the way has become.
+    detour: (Span, Span),
+    /// Since the queue seemed too long: the rate then, and the queue when a quarter of it was left.
+    doubts: Option<(u64, Option<Span>)>,
 }
 
 const MICROS: i64 = 1_000_000;
@@ -73,6 +80,8 @@ impl Rate {
             lost: 0,
             shortest: None,
             verdict_at: now,
+            detour: (Span::ZERO, Span::ZERO),
+            doubts: None,
         };
         rate.credit = rate.credit_max();
         rate
@@ -110,11 +119,13 @@ impl Rate {
         }
         let interval = trip.smoothed.unwrap_or_default().max(VERDICT_INTERVAL_MIN);
         let total = self.delivered + self.lost;
-        if total < PACKETS_PER_VERDICT || now - self.verdict_at < interval {
+        let waited = now - self.verdict_at;
+        let is_enough = total >= PACKETS_PER_VERDICT || waited >= VERDICT_INTERVAL_MAX;
+        if !is_enough || waited < interval {
             return;
         }
         let loss_percent = 100 * self.lost / total;
-        let queue = self.shortest.unwrap_or_default() - trip.minimum;
+        let queue = self.queue(trip);
         let ceiling = u64::from(self.limits.ceiling_bytes_per_second);
         let floor =
             u64::from(self.limits.floor_bytes_per_second.min(self.limits.ceiling_bytes_per_second));
@@ -128,7 +139,38 @@ impl Rate {
         self.refill(now);
         self.bytes_per_second = rate.clamp(floor, ceiling);
         self.credit = self.credit.min(self.credit_max());
+        self.doubt(queue, loss_percent, trip);
         (self.delivered, self.lost, self.shortest, self.verdict_at) = (0, 0, None, now);
+    }
+
+    /// How much longer a round trip takes than it must.
+    fn queue(&mut self, trip: RoundTrip) -> Span {
+        if self.detour.0 != trip.minimum {
+            // The shortest round trip is another one now; what was learnt of it is void.
+            self.detour = (trip.minimum, Span::ZERO);
+        }
+        self.shortest.unwrap_or_default() - trip.minimum - self.detour.1
+    }
+
+    /// A queue of our own shrinks when we send less. One that does not, though we send an eighth, is a
+    /// longer way: the round trip is what it is.
+    fn doubt(&mut self, queue: Span, loss_percent: u32, trip: RoundTrip) {
+        if queue <= QUEUE_MAX || loss_percent > LOSS_PERCENT_MAX {
+            self.doubts = None;
+            return;
+        }
+        let (rate, quarter) = *self.doubts.get_or_insert((self.bytes_per_second * 20 / 17, None));
+        if self.bytes_per_second > rate / 4 {
+            return;
+        }
+        let before = quarter.unwrap_or(queue);
+        self.doubts = Some((rate, Some(before)));
+        if self.bytes_per_second <= rate / 8 {
+            if queue >= before * 9 / 10 {
+                self.detour = (trip.minimum, self.detour.1 + queue);
+            }
+            self.doubts = None;
+        }
     }
 
     fn refill(&mut self, now: Time) {
@@ -147,7 +189,11 @@ impl Rate {
     }
 
     fn refill_per_second(&self) -> u64 {
-        (self.bytes_per_second - self.bytes_per_second / BURST_PARTS).max(1)
+        // Below the ceiling the refill is the whole rate, or the floor would not be one; near it the
+        // burst is left out, so that no second has more than the ceiling.
+        let ceiling = u64::from(self.limits.ceiling_bytes_per_second);
+        let rest = ceiling.saturating_sub(self.burst_bytes());
+        self.bytes_per_second.min(rest).max(self.bytes_per_second / 2).max(1)
     }
 }
 
@@ -215,8 +261,16 @@ mod tests {
     }
 
     #[test]
+    fn a_longer_way_is_learnt_within_seconds() {
+        let mut rate = Rate::new(LIMITS, Time::ZERO);
+        let later = run(&mut rate, Time::ZERO, 5, None, trip(50, 45));
+        run(&mut rate, later, 12, None, trip(150, 45));
+        assert_eq!(rate.bytes_per_second(), 100_000, "a hundred milliseconds more, for good");
+    }
+
+    #[test]
     fn loss_and_growing_delay_lower_the_rate_to_the_floor_and_no_further() {
-        for (lost_one_in, trip) in [(Some(4), trip(50, 45)), (None, trip(250, 45))] {
+        for (lost_one_in, trip) in [(Some(4), trip(50, 45)), (Some(5), trip(250, 45))] {
             let mut rate = Rate::new(LIMITS, Time::ZERO);
             let later = run(&mut rate, Time::ZERO, 30, lost_one_in, trip);
             assert_eq!(rate.bytes_per_second(), 5_000);
@@ -233,5 +287,27 @@ mod tests {
         let at = rate.affordable_at(1200);
         assert!(rate.budget_bytes(at - Span::micros(50)) < 1200);
         assert!(rate.budget_bytes(at) >= 1200);
+    }
+
+    #[test]
+    fn the_floor_is_sent_at_and_left_within_seconds() {
+        let mut rate = Rate::new(LIMITS, Time::ZERO);
+        let mut now = run(&mut rate, Time::ZERO, 20, Some(2), trip(50, 50));
+        assert_eq!(rate.bytes_per_second(), LIMITS.floor_bytes_per_second);
+        let mut sent = 0;
+        for _ in 0..10_000 {
+            now += Span::millis(1);
+            if rate.budget_bytes(now) >= 100 {
+                rate.spend(now, 100);
+                sent += 100;
+            }
+        }
+        assert!(sent >= 10 * LIMITS.floor_bytes_per_second, "{sent} bytes in ten seconds");
+        // Long packets, one a second, of which none is lost any more.
+        for _ in 0..3 {
+            now += Span::seconds(1);
+            rate.observe(now, true, trip(50, 50));
+        }
+        assert!(rate.bytes_per_second() > 2 * LIMITS.floor_bytes_per_second);
     }
 }

@@ -2,14 +2,19 @@
 
 use super::packet::{COUNT_BITS, NUMBER_BITS, near};
 use crate::bits::{BitReader, BitWriter};
+use crate::bug::{self, Bug};
 use std::collections::VecDeque;
 use std::fmt;
 
 /// The longest reliable message.
 pub const RELIABLE_BYTES_MAX: usize = 64 * 1024;
 
-/// How many bytes of reliable messages may wait; a reader slower than this is cut off by its owner.
+/// How many bytes of reliable messages may wait, each fragment counted as [`FRAGMENT_COST_BYTES`]
+/// more than it has; a reader slower than this is cut off by its owner.
 pub const RELIABLE_BACKLOG_BYTES_MAX: usize = 256 * 1024;
+
+/// What a fragment takes besides its bytes, so that a queue of empty messages has a limit too.
+pub const FRAGMENT_COST_BYTES: usize = 128;
 
 /// The longest fragment: it fits a packet on its own.
 pub(super) const FRAGMENT_BYTES_MAX: usize = 1024;
@@ -33,7 +38,11 @@ const _: () = assert!(
         <= super::packet::BODY_BYTES_MAX
 );
 const _: () = assert!(WINDOW_FRAGMENTS as usize * FRAGMENT_BYTES_MAX >= RELIABLE_BYTES_MAX);
-const _: () = assert!(RELIABLE_BACKLOG_BYTES_MAX >= RELIABLE_BYTES_MAX);
+const _: () = assert!(size_of::<Fragment>() <= FRAGMENT_COST_BYTES);
+const _: () = assert!(
+    RELIABLE_BACKLOG_BYTES_MAX
+        >= RELIABLE_BYTES_MAX / FRAGMENT_BYTES_MAX * (FRAGMENT_BYTES_MAX + FRAGMENT_COST_BYTES)
+);
 
 /// The message was not taken: it is too long, or too much is waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,17 +80,19 @@ enum FragmentState {
 impl Outgoing {
     pub(super) fn push(&mut self, message: &[u8]) -> Result<(), Backlogged> {
         let refused = Backlogged { waiting_bytes: self.waiting_bytes };
-        let total = self.waiting_bytes + message.len().max(1);
+        let pieces = message.len().div_ceil(FRAGMENT_BYTES_MAX).max(1);
+        let total = self.waiting_bytes + message.len() + pieces * FRAGMENT_COST_BYTES;
         if message.len() > RELIABLE_BYTES_MAX || total > RELIABLE_BACKLOG_BYTES_MAX {
             return Err(refused);
         }
-        // Empty messages count too, or a queue of them would have no limit.
         self.waiting_bytes = total;
-        let pieces = message.len().div_ceil(FRAGMENT_BYTES_MAX).max(1);
         for piece in 0..pieces {
             let start = piece * FRAGMENT_BYTES_MAX;
             let end = message.len().min(start + FRAGMENT_BYTES_MAX);
-            let mut bytes = self.spare.pop().unwrap_or_default();
+            // A long queue of short messages must not sit in the buffers of long ones.
+            let is_short_queue = self.fragments.len() < SPARE_MAX;
+            let spare = if is_short_queue { self.spare.pop() } else { None };
+            let mut bytes = spare.unwrap_or_default();
             bytes.clear();
             bytes.extend_from_slice(&message[start..end]);
             self.fragments.push_back(Fragment {
@@ -102,6 +113,12 @@ impl Outgoing {
     /// Bytes that are waiting to be acknowledged.
     pub(super) fn waiting_bytes(&self) -> usize {
         self.waiting_bytes
+    }
+
+    /// The heap it holds.
+    pub(super) fn memory_bytes(&self) -> usize {
+        let held: usize = self.fragments.iter().map(|fragment| fragment.bytes.capacity()).sum();
+        held + self.fragments.capacity() * size_of::<Fragment>() + heap_of(&self.spare)
     }
 
     /// Whether any fragment should be sent as soon as may be, and the bytes that all of them take.
@@ -177,8 +194,7 @@ impl Outgoing {
         }
         while self.fragments.front().is_some_and(|f| f.state == FragmentState::Arrived) {
             if let Some(fragment) = self.fragments.pop_front() {
-                self.waiting_bytes -= fragment.bytes.len();
-                self.waiting_bytes -= usize::from(fragment.bytes.is_empty());
+                self.waiting_bytes -= fragment.bytes.len() + FRAGMENT_COST_BYTES;
                 self.first += 1;
                 keep_spare(&mut self.spare, fragment.bytes);
             }
@@ -205,6 +221,12 @@ fn keep_spare(spare: &mut Vec<Vec<u8>>, bytes: Vec<u8>) {
     }
 }
 
+/// The heap that a list of buffers holds.
+pub(super) fn heap_of(buffers: &Vec<Vec<u8>>) -> usize {
+    let held: usize = buffers.iter().map(Vec::capacity).sum();
+    held + buffers.capacity() * size_of::<Vec<u8>>()
+}
+
 /// Fragments coming in.
 #[derive(Debug, Default)]
 pub(super) struct Incoming {
@@ -226,6 +248,13 @@ impl Incoming {
         self.next
     }
 
+    /// The heap it holds.
+    pub(super) fn memory_bytes(&self) -> usize {
+        let early: usize = self.early.iter().flatten().map(|(_, bytes)| bytes.capacity()).sum();
+        let places = self.early.capacity() * size_of::<Option<(bool, Vec<u8>)>>();
+        early + places + self.message.capacity() + heap_of(&self.spare)
+    }
+
     /// Reads `count` fragments and hands out the messages they complete; says how many had come
     /// before or are too far ahead. The bits were checked.
     pub(super) fn read(
@@ -234,12 +263,17 @@ impl Incoming {
         count: usize,
         tell: &mut impl FnMut(&[u8]),
     ) -> Result<u64, TooLong> {
+        if count == 0 {
+            return Ok(0);
+        }
         let mut unused = 0;
-        let mut sequence = 0;
+        let mut sequence = 0u64;
         let mut bytes = [0; FRAGMENT_BYTES_MAX];
         for _ in 0..count {
             let (low, ends_message, length) = read_head(bits);
-            sequence = low.map_or(sequence + 1, |low| near(self.next, low));
+            // A liar's number may lie before zero, which wraps.
+            let following = sequence.wrapping_add(1);
+            sequence = low.map_or(following, |low| near(self.next, low));
             bits.read_bytes(&mut bytes[..length]);
             match sequence.checked_sub(self.next) {
                 Some(0) => {
@@ -248,7 +282,7 @@ impl Incoming {
                     self.next += 1;
                     self.append_early(tell)?;
                 }
-                Some(ahead) if ahead < WINDOW_FRAGMENTS => {
+                Some(ahead) if ahead < WINDOW_FRAGMENTS || bug::is(Bug::UnboundedGaps) => {
                     unused += self.keep(ahead as usize, &bytes[..length], ends_message);
                 }
                 _ => unused += 1,

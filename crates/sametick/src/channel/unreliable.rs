@@ -2,6 +2,7 @@
 
 use super::Event;
 use super::packet::{BODY_BYTES_MAX, DependsOn, HEAD_BYTES_MAX, PIECES_MAX, Payload, near};
+use super::reliable::heap_of;
 use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::codec::zero_runs;
 use std::collections::VecDeque;
@@ -160,6 +161,24 @@ impl Outbox {
         self.given_up.drain(..)
     }
 
+    /// The heap it holds.
+    pub(super) fn memory_bytes(&self) -> usize {
+        let queued: usize = self.queue.iter().map(|queued| queued.bytes.capacity()).sum();
+        let lists = self.queue.capacity() * size_of::<Queued>()
+            + self.partial.capacity() * size_of::<(u32, usize, bool)>()
+            + self.given_up.capacity() * size_of::<u32>();
+        let scratch = self.scratch.as_ref().map_or(0, BitWriter::memory_bytes);
+        queued + lists + heap_of(&self.spare) + scratch
+    }
+
+    /// How many packets, and how many bytes in them, wait to be sent.
+    pub(super) fn waiting(&self) -> (usize, usize) {
+        self.queue.iter().fold((0, 0), |(packets, bytes), queued| {
+            let sent = queued.pieces_sent * PAYLOAD_BYTES_MAX;
+            (packets + queued.count() - queued.pieces_sent, bytes + queued.bytes.len() - sent)
+        })
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
@@ -249,6 +268,14 @@ impl Inbox {
             dropped += self.accept(held.number, 0, &held.bytes, reliable_end, tell);
         }
         dropped
+    }
+
+    /// The heap it holds.
+    pub(super) fn memory_bytes(&self) -> usize {
+        let held: usize = self.held.iter().map(|held| held.bytes.capacity()).sum();
+        let partial = self.partial.as_ref().map_or(0, |partial| partial.bytes.capacity());
+        let scratch = self.scratch.as_ref().map_or(0, BitWriter::memory_bytes);
+        held + self.held.capacity() * size_of::<Held>() + partial + scratch
     }
 
     fn accept(

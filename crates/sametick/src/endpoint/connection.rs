@@ -1,9 +1,9 @@
 //! One established connection: its channel, its keys, and where the other end is at present.
 
 use crate::bits::BitWriter;
-use crate::channel::{Channel, CloseReason, Event, Settings, State};
+use crate::channel::{Channel, CloseReason, DATAGRAM_BYTES_MAX, Event, Settings, State};
 use crate::peer::Peer;
-use crate::secure::{ConnectionId, Opener, Refusal, Resume, Sealer};
+use crate::secure::{ConnectionId, HALF_OPEN_TIMEOUT, Opener, Refusal, Resume, Sealer};
 use crate::time::{Span, Time};
 
 /// How long a connection that is over still answers, counted from when it ended: an end that did not
@@ -15,9 +15,6 @@ const ZOMBIE_ANSWER_INTERVAL: Span = Span::millis(200);
 
 /// To an address that has not proved itself go at most so many times the bytes that came from it.
 const UNPROVEN_FACTOR: u64 = 3;
-
-/// So many packets from a new address prove it: one could be a copy, sent on by somebody.
-const PROOF_PACKETS: u32 = 2;
 
 #[derive(Debug)]
 pub(super) struct Connection {
@@ -32,23 +29,41 @@ pub(super) struct Connection {
     pub(super) is_confirmed: bool,
     /// What it continues, if the client came back.
     pub(super) resume: Option<Resume>,
+    /// What the backend attached, until it is told.
+    pub(super) user_data: Vec<u8>,
+    pub(super) began_at: Time,
     ended_at: Option<Time>,
     answered_at: Time,
+    pub(super) last_sealed: Option<LastSealed>,
+}
+
+/// What a datagram that was just transmitted holds: for tests, which see only its ciphertext.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LastSealed {
+    /// Names the key without giving it away.
+    pub key_id: u64,
+    /// The connection it belongs to.
+    pub connection: ConnectionId,
+    /// The packet's number: no key ever seals two packets under one.
+    pub number: u64,
+    /// The unreliable message it carries, whole or in part.
+    pub token: Option<u32>,
 }
 
 /// The address the other end speaks from.
 #[derive(Debug)]
 struct Path {
     peer: Peer,
-    packets: u32,
+    /// Whoever acknowledges this packet, or a later one, has received what was sent there.
+    proof: u64,
+    is_proven: bool,
     bytes_received: u64,
     bytes_sent: u64,
 }
 
 impl Path {
     fn allows(&self, bytes: usize) -> bool {
-        let is_proven = self.packets >= PROOF_PACKETS;
-        is_proven || self.bytes_sent + bytes as u64 <= UNPROVEN_FACTOR * self.bytes_received
+        self.is_proven || self.bytes_sent + bytes as u64 <= UNPROVEN_FACTOR * self.bytes_received
     }
 }
 
@@ -58,11 +73,12 @@ impl Connection {
         id: ConnectionId,
         client_id: u64,
         peer: Peer,
-        (sealer, opener): (Sealer, Opener),
+        (sealer, mut opener): (Sealer, Opener),
         settings: Settings,
         now: Time,
         seed: u64,
     ) -> Self {
+        opener.begin_at(settings.first_number);
         let overhead_bytes = sealer.header_bytes() + sealer.tag_bytes() + IP_AND_UDP_BYTES;
         Self {
             id,
@@ -70,12 +86,15 @@ impl Connection {
             channel: Channel::new(Settings { overhead_bytes, ..settings }, now, seed),
             sealer,
             opener,
-            path: Path { peer, packets: PROOF_PACKETS, bytes_received: 0, bytes_sent: 0 },
+            path: Path { peer, proof: 0, is_proven: true, bytes_received: 0, bytes_sent: 0 },
             newest_number: 0,
             is_confirmed: false,
             resume: None,
+            user_data: Vec::new(),
+            began_at: now,
             ended_at: None,
             answered_at: now,
+            last_sealed: None,
         }
     }
 
@@ -93,15 +112,20 @@ impl Connection {
     ) -> Result<(u64, &'a [u8]), Refusal> {
         let bytes = datagram.len() as u64;
         let packet = self.opener.open_in_place(datagram)?;
+        if packet.flags != 0 {
+            return Err(Refusal::Malformed);
+        }
         // Only the newest packet moves the path: an old one may come from where the other end was.
         if packet.number > self.newest_number {
             self.newest_number = packet.number;
             if peer != self.path.peer {
-                self.path = Path { peer, packets: 0, bytes_received: 0, bytes_sent: 0 };
+                // Nothing that was sent before counts; before the first packet, nothing at all.
+                let proof = self.sealer.next_number().max(1);
+                self.path =
+                    Path { peer, proof, is_proven: false, bytes_received: 0, bytes_sent: 0 };
             }
         }
         if peer == self.path.peer {
-            self.path.packets = self.path.packets.saturating_add(1);
             self.path.bytes_received += bytes;
         }
         Ok((packet.number, packet.payload))
@@ -115,6 +139,7 @@ impl Connection {
         tell: &mut impl FnMut(Event<'_>),
     ) {
         self.channel.receive(now, number, body, tell);
+        self.path.is_proven |= self.channel.newest_acknowledged() >= self.path.proof;
         if self.ended_at.is_some() && now - self.answered_at >= ZOMBIE_ANSWER_INTERVAL {
             self.answered_at = now;
             self.channel.repeat_goodbye();
@@ -142,6 +167,11 @@ impl Connection {
         self.ended_at.is_some_and(|at| now - at >= ZOMBIE_TIME)
     }
 
+    /// The heap it holds, itself included.
+    pub(super) fn memory_bytes(&self) -> usize {
+        size_of::<Self>() + self.channel.memory_bytes()
+    }
+
     /// Whether it is over.
     pub(super) fn has_ended(&self) -> bool {
         self.ended_at.is_some()
@@ -154,7 +184,7 @@ impl Connection {
         body: &mut BitWriter,
         datagram: &mut Vec<u8>,
     ) -> bool {
-        if !self.path.allows(DATAGRAM_BYTES_EXPECTED) {
+        if !self.path.allows(DATAGRAM_BYTES_MAX) {
             return false;
         }
         body.clear();
@@ -170,17 +200,24 @@ impl Connection {
             return false;
         }
         self.path.bytes_sent += datagram.len() as u64;
+        let (key_id, token) = (self.sealer.key_id(), self.channel.last_token());
+        self.last_sealed = Some(LastSealed { key_id, connection: self.id, number, token });
         true
     }
 
     /// When something is due at the latest.
     pub(super) fn next_wake(&self) -> Time {
-        self.ended_at.map_or(self.channel.next_wake(), |at| at + ZOMBIE_TIME)
+        if let Some(at) = self.ended_at {
+            at + ZOMBIE_TIME
+        } else if !self.is_confirmed {
+            self.began_at + HALF_OPEN_TIMEOUT
+        } else if !self.path.allows(DATAGRAM_BYTES_MAX) {
+            self.channel.next_deadline()
+        } else {
+            self.channel.next_wake()
+        }
     }
 }
-
-/// What a small packet takes; towards an unproven address no more is counted on.
-const DATAGRAM_BYTES_EXPECTED: usize = 64;
 
 /// An IPv4 header and a UDP header.
 const IP_AND_UDP_BYTES: usize = 28;

@@ -1,6 +1,6 @@
 //! The client's end of its one connection.
 
-use super::connection::Connection;
+use super::connection::{Connection, LastSealed};
 use super::listener::ListenerDrops;
 use crate::bits::BitWriter;
 use crate::channel::{
@@ -40,6 +40,7 @@ pub struct Dialer {
     seed: u64,
     stage: Stage,
     drops: ListenerDrops,
+    packets_taken: u64,
     body: BitWriter,
     datagram: Vec<u8>,
 }
@@ -68,6 +69,7 @@ impl Dialer {
             seed: u64::from_le_bytes(seed),
             stage: Stage::Knocking(Box::new(Knock::new(token, now, random))),
             drops: ListenerDrops::default(),
+            packets_taken: 0,
             body: BitWriter::fixed(BODY_BYTES_MAX),
             datagram: Vec::with_capacity(DATAGRAM_BYTES_MAX),
         }
@@ -92,6 +94,27 @@ impl Dialer {
         self.drops
     }
 
+    /// Packets that were taken.
+    pub fn packets_taken(&self) -> u64 {
+        self.packets_taken
+    }
+
+    /// What the datagram that was transmitted last holds; a hello is not sealed.
+    pub fn last_sealed(&self) -> Option<LastSealed> {
+        match &self.stage {
+            Stage::Here(connection, _) => connection.last_sealed,
+            Stage::Knocking(_) | Stage::Over => None,
+        }
+    }
+
+    /// The heap that the connection holds.
+    pub fn memory_bytes(&self) -> usize {
+        match &self.stage {
+            Stage::Here(connection, _) => connection.memory_bytes(),
+            Stage::Knocking(_) | Stage::Over => 0,
+        }
+    }
+
     /// Takes a datagram from the server; its bytes are of no use afterwards.
     pub fn receive(
         &mut self,
@@ -111,13 +134,19 @@ impl Dialer {
             },
             Stage::Here(connection, reset) => {
                 if reset.matches(datagram) {
+                    let was_told = connection.has_ended();
                     self.stage = Stage::Over;
-                    tell(DialerEvent::Left(CloseReason::Reset));
+                    if !was_told {
+                        tell(DialerEvent::Left(CloseReason::Reset));
+                    }
                 } else if !is_handshake(datagram) {
                     match connection.open(self.server, datagram) {
-                        Ok(opened) => connection.take(now, opened, &mut |event| {
-                            tell(DialerEvent::Message(event));
-                        }),
+                        Ok(opened) => {
+                            self.packets_taken += 1;
+                            connection.take(now, opened, &mut |event| {
+                                tell(DialerEvent::Message(event));
+                            });
+                        }
                         Err(refusal) => self.drops.count(refusal),
                     }
                 }
@@ -134,6 +163,9 @@ impl Dialer {
             }
             Stage::Here(connection, _) => {
                 let ended = connection.advance(now, &mut |event| tell(DialerEvent::Message(event)));
+                if connection.is_forgotten(now) {
+                    self.stage = Stage::Over;
+                }
                 if let Some(reason) = ended {
                     tell(DialerEvent::Left(reason));
                 }
@@ -188,6 +220,14 @@ impl Dialer {
     pub fn budget_bytes(&mut self, now: Time) -> usize {
         match &mut self.stage {
             Stage::Here(connection, _) => connection.channel.budget_bytes(now),
+            Stage::Knocking(_) | Stage::Over => 0,
+        }
+    }
+
+    /// Bytes of reliable messages that the server has not acknowledged.
+    pub fn backlog_bytes(&self) -> usize {
+        match &self.stage {
+            Stage::Here(connection, _) => connection.channel.backlog_bytes(),
             Stage::Knocking(_) | Stage::Over => 0,
         }
     }

@@ -1,17 +1,24 @@
 //! The server's end of all its connections.
 
-use super::connection::Connection;
+use super::connection::{Connection, LastSealed};
 use crate::bits::BitWriter;
 use crate::channel::{
     BODY_BYTES_MAX, Backlogged, CloseReason, DATAGRAM_BYTES_MAX, Event, Settings, Statistics,
 };
 use crate::peer::Peer;
 use crate::secure::{
-    Accepted, Applicant, ConnectionId, Counters, Denial, Gate, GateConfig, Place, Random, Refusal,
-    Reply, Resume, Verdict, connection_id_of, is_handshake,
+    Accepted, Applicant, ConnectionId, Counters, Denial, Gate, GateConfig, HALF_OPEN_TIMEOUT,
+    Place, Random, Refusal, Reply, Resume, TokenLog, Verdict, connection_id_of, is_handshake,
 };
-use crate::time::Time;
+use crate::time::{Span, Time};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
+
+/// How many replaced connections can be saying goodbye; more are dropped without.
+const LEAVING_MAX: usize = 64;
+
+/// How often the secret behind the cookies changes.
+const COOKIE_SECRET_LASTS: Span = Span::seconds(120);
 
 /// How many connections a listener can have.
 pub const CONNECTIONS_MAX: usize = 4096;
@@ -38,6 +45,8 @@ pub enum ListenerEvent<'a> {
         connection: ConnectionId,
         /// The identity that the backend gave it.
         client_id: u64,
+        /// What the backend attached.
+        user_data: &'a [u8],
         /// What it continues, if it came back.
         resume: Option<Resume>,
     },
@@ -92,10 +101,17 @@ pub struct Listener {
     unix_seconds_at_zero: u64,
     /// By slot.
     connections: Vec<Option<Box<Connection>>>,
+    /// By name, those whose client has not spoken yet. Each has a slot waiting for it, which an older
+    /// session of the same client keeps until then: a hello that was long under way ends nothing.
+    half_open: BTreeMap<[u8; ConnectionId::BYTES], Box<Connection>>,
+    /// Those that a newer session replaced, while they are told so.
+    leaving: Vec<Connection>,
+    cookie_secret_at: Time,
     /// What the next accepted clients are told of the time.
     tick: u32,
     drops: ListenerDrops,
     packets_taken: u64,
+    last_sealed: Option<LastSealed>,
     /// The slot to ask next for something to send.
     cursor: usize,
     body: BitWriter,
@@ -112,9 +128,13 @@ impl Listener {
             channel: config.channel,
             unix_seconds_at_zero: config.unix_seconds_at_zero,
             connections: (0..slots).map(|_| None).collect(),
+            half_open: BTreeMap::new(),
+            leaving: Vec::new(),
+            cookie_secret_at: now,
             tick: 0,
             drops: ListenerDrops::default(),
             packets_taken: 0,
+            last_sealed: None,
             cursor: 0,
             body: BitWriter::fixed(BODY_BYTES_MAX),
             datagram: Vec::with_capacity(DATAGRAM_BYTES_MAX),
@@ -141,6 +161,22 @@ impl Listener {
         self.packets_taken
     }
 
+    /// What the datagram that was transmitted last holds.
+    pub fn last_sealed(&self) -> Option<LastSealed> {
+        self.last_sealed
+    }
+
+    /// The heap that one connection holds, at most a little more than
+    /// [`CHANNEL_MEMORY_BYTES_MAX`](crate::channel::CHANNEL_MEMORY_BYTES_MAX).
+    pub fn connection_memory_bytes(&self, of: ConnectionId) -> Option<usize> {
+        self.iter().find(|connection| connection.id == of).map(Connection::memory_bytes)
+    }
+
+    /// The heap that all connections hold, half-open and ended ones among them.
+    pub fn memory_bytes(&self) -> usize {
+        self.iter().map(Connection::memory_bytes).sum()
+    }
+
     /// Tells clients who are accepted from now on what tick it is.
     pub fn set_tick(&mut self, tick: u32) {
         self.tick = tick;
@@ -162,13 +198,14 @@ impl Listener {
         tell: &mut impl FnMut(ListenerEvent<'_>),
     ) -> Option<Answer> {
         if is_handshake(datagram) {
-            return self.receive_handshake(now, peer, datagram, random, tell);
+            return self.receive_handshake(now, peer, datagram, random);
         }
         let Some(id) = connection_id_of(datagram) else {
             self.drops.malformed += 1;
             return None;
         };
-        let Some(connection) = find(&mut self.connections, id) else {
+        let half_open = self.half_open.get_mut(&id.to_bytes()).map(|connection| &mut **connection);
+        let Some(connection) = half_open.or_else(|| find(&mut self.connections, id)) else {
             self.drops.unknown_connection += 1;
             return self.gate.reset_for(now, peer, id, datagram.len()).map(Answer::Reset);
         };
@@ -180,14 +217,14 @@ impl Listener {
             }
         };
         self.packets_taken += 1;
-        if !std::mem::replace(&mut connection.is_confirmed, true) {
-            let (client_id, resume) = (connection.client_id, connection.resume);
-            self.gate.confirm(client_id);
-            tell(ListenerEvent::Connected { connection: id, client_id, resume });
+        if !connection.is_confirmed {
+            self.confirm(now, id, tell);
         }
-        connection.take(now, opened, &mut |event| {
-            tell(ListenerEvent::Message { connection: id, event });
-        });
+        if let Some(connection) = find(&mut self.connections, id) {
+            connection.take(now, opened, &mut |event| {
+                tell(ListenerEvent::Message { connection: id, event });
+            });
+        }
         None
     }
 
@@ -196,29 +233,38 @@ impl Listener {
         while let Some(overdue) = self.gate.take_overdue(now) {
             self.remove_half_open(overdue);
         }
+        self.half_open.retain(|_, connection| now - connection.began_at < HALF_OPEN_TIMEOUT);
         for place in &mut self.connections {
             let Some(connection) = place else { continue };
             let (id, client_id) = (connection.id, connection.client_id);
             let ended = connection.advance(now, &mut |event| {
                 tell(ListenerEvent::Message { connection: id, event });
             });
-            if let Some(reason) = ended.filter(|_| connection.is_confirmed) {
+            if let Some(reason) = ended {
                 tell(ListenerEvent::Left { connection: id, client_id, reason });
             }
             if connection.is_forgotten(now) {
                 *place = None;
             }
         }
+        // Their end has been told already; what is left is to be polite.
+        self.leaving.retain_mut(|connection| connection.advance(now, &mut |_| {}).is_none());
         self.cursor = 0;
     }
 
     /// The next datagram to send, and to whom; call it until there is none.
     pub fn transmit(&mut self, now: Time) -> Option<(Peer, &[u8])> {
+        for connection in &mut self.leaving {
+            if connection.transmit(now, &mut self.body, &mut self.datagram) {
+                self.last_sealed = connection.last_sealed;
+                return Some((connection.peer(), &self.datagram));
+            }
+        }
         while let Some(place) = self.connections.get_mut(self.cursor) {
             if let Some(connection) = place
-                && connection.is_confirmed
                 && connection.transmit(now, &mut self.body, &mut self.datagram)
             {
+                self.last_sealed = connection.last_sealed;
                 return Some((connection.peer(), &self.datagram));
             }
             self.cursor += 1;
@@ -230,7 +276,14 @@ impl Listener {
     /// When to call [`advance`](Listener::advance) and [`transmit`](Listener::transmit) at the
     /// latest, if nothing is received and nothing sent before.
     pub fn next_wake(&self) -> Time {
-        self.iter().map(Connection::next_wake).min().unwrap_or(Time::MAX)
+        let leaving = self.leaving.iter().map(Connection::next_wake);
+        self.iter().map(Connection::next_wake).chain(leaving).min().unwrap_or(Time::MAX)
+    }
+
+    /// The log of used tokens, to be kept when the server stops: then no token serves twice, even
+    /// after a restart.
+    pub fn token_log(&self) -> &TokenLog {
+        self.gate.token_log()
     }
 
     /// Takes a reliable message for a client.
@@ -252,6 +305,13 @@ impl Listener {
         connection.map_or(0, |connection| connection.channel.budget_bytes(now))
     }
 
+    /// Bytes of reliable messages that a client has not acknowledged: one who falls far behind is to
+    /// be sent away.
+    pub fn backlog_bytes(&self, of: ConnectionId) -> usize {
+        let found = self.iter().find(|connection| connection.id == of);
+        found.map_or(0, |connection| connection.channel.backlog_bytes())
+    }
+
     /// Says goodbye to a client.
     pub fn close(&mut self, now: Time, to: ConnectionId, reason: CloseReason) {
         if let Some(connection) = find(&mut self.connections, to) {
@@ -270,7 +330,8 @@ impl Listener {
     }
 
     fn iter(&self) -> impl Iterator<Item = &Connection> {
-        self.connections.iter().flatten().map(|connection| &**connection)
+        let half_open = self.half_open.values();
+        self.connections.iter().flatten().chain(half_open).map(|connection| &**connection)
     }
 
     fn receive_handshake(
@@ -279,19 +340,33 @@ impl Listener {
         peer: Peer,
         datagram: &[u8],
         random: &mut dyn Random,
-        tell: &mut impl FnMut(ListenerEvent<'_>),
     ) -> Option<Answer> {
+        if now - self.cookie_secret_at >= COOKIE_SECRET_LASTS {
+            self.gate.rotate_cookie_secret(now, random);
+            self.cookie_secret_at = now;
+        }
         let unix_seconds = self.unix_seconds_at_zero + now.as_micros() / 1_000_000;
-        let (connections, tick) = (&self.connections, self.tick);
+        let (connections, half_open, tick) = (&self.connections, &self.half_open, self.tick);
         let mut admit = |applicant: &Applicant| {
-            let slot = place_for(connections, applicant).ok_or(Denial::ServerFull)?;
+            let others = half_open.values().filter(|c| c.client_id != applicant.client_id);
+            let reserved = others.map(|c| c.id.slot().into()).collect();
+            // Who was accepted and never spoke makes room, unless a live session stands there still.
+            let is_live = |slot: u16| {
+                let place = connections.get(usize::from(slot)).and_then(Option::as_ref);
+                place.is_some_and(|live| !live.has_ended())
+            };
+            let waiting = half_open.values().filter(|c| !is_live(c.id.slot()));
+            let oldest = waiting.min_by_key(|c| c.began_at).map(|c| c.id.slot());
+            let slot = place_for(connections, &reserved, applicant)
+                .or(oldest)
+                .ok_or(Denial::ServerFull)?;
             Ok(Place { slot, tick })
         };
         match self.gate.receive(now, unix_seconds, peer, datagram, random, &mut admit) {
             Verdict::Dropped(_) => None,
             Verdict::Reply(reply) => Some(Answer::Reply(reply)),
             Verdict::Accepted(accepted) => {
-                Some(Answer::Accept(self.add(now, peer, *accepted, random, tell)))
+                Some(Answer::Accept(self.add(now, peer, *accepted, random)))
             }
         }
     }
@@ -302,7 +377,6 @@ impl Listener {
         peer: Peer,
         accepted: Accepted,
         random: &mut dyn Random,
-        tell: &mut impl FnMut(ListenerEvent<'_>),
     ) -> Vec<u8> {
         if let Some(evicted) = accepted.evicted {
             self.remove_half_open(evicted);
@@ -315,24 +389,54 @@ impl Listener {
         let mut connection =
             Connection::new(id, accepted.client_id, peer, keys, self.channel, now, seed);
         connection.resume = accepted.resume;
-        let place = &mut self.connections[usize::from(id.slot())];
-        if let Some(old) = place.replace(Box::new(connection))
-            && old.is_confirmed
-            && !old.has_ended()
-        {
-            let (connection, client_id) = (old.id, old.client_id);
-            tell(ListenerEvent::Left { connection, client_id, reason: CloseReason::Replaced });
-        }
+        connection.user_data = accepted.user_data;
+        self.make_room_for(accepted.client_id, id.slot());
+        self.half_open.insert(id.to_bytes(), Box::new(connection));
         accepted.reply
     }
 
-    fn remove_half_open(&mut self, id: ConnectionId) {
-        let place = self.connections.get_mut(usize::from(id.slot()));
-        if let Some(place) = place
-            && place.as_ref().is_some_and(|c| c.id == id && !c.is_confirmed)
-        {
-            *place = None;
+    /// The client has shown its keys: the connection takes its place.
+    fn confirm(&mut self, now: Time, id: ConnectionId, tell: &mut impl FnMut(ListenerEvent<'_>)) {
+        let Some(mut connection) = self.half_open.remove(&id.to_bytes()) else { return };
+        connection.is_confirmed = true;
+        let (client_id, resume) = (connection.client_id, connection.resume);
+        let user_data = std::mem::take(&mut connection.user_data);
+        // What was accepted before is an attempt that the client has given up.
+        let began_at = connection.began_at;
+        self.half_open.retain(|_, c| c.client_id != client_id || c.began_at > began_at);
+        self.gate.confirm(client_id);
+        // An identity has one session, whatever slot an older one has; a slot has one connection.
+        for (slot, place) in self.connections.iter_mut().enumerate() {
+            let is_own = place.as_ref().is_some_and(|old| old.client_id == client_id);
+            if (is_own || slot == usize::from(id.slot()))
+                && let Some(mut old) = place.take().filter(|old| !old.has_ended())
+            {
+                let (connection, client_id) = (old.id, old.client_id);
+                tell(ListenerEvent::Left { connection, client_id, reason: CloseReason::Replaced });
+                old.channel.close(now, CloseReason::Replaced);
+                if self.leaving.len() < LEAVING_MAX {
+                    self.leaving.push(*old);
+                }
+            }
         }
+        self.connections[usize::from(id.slot())] = Some(connection);
+        let user_data = &user_data;
+        tell(ListenerEvent::Connected { connection: id, client_id, user_data, resume });
+    }
+
+    /// A client may have one half-open connection besides the next: which of two hellos is the newer
+    /// one only its first packet tells. Who was to get its slot and never spoke makes room.
+    fn make_room_for(&mut self, client_id: u64, slot: u16) {
+        self.half_open.retain(|_, other| other.client_id == client_id || other.id.slot() != slot);
+        let own = self.half_open.values().filter(|other| other.client_id == client_id);
+        let oldest = own.clone().min_by_key(|other| other.began_at).map(|oldest| oldest.id);
+        if let Some(oldest) = oldest.filter(|_| own.count() > 1) {
+            self.remove_half_open(oldest);
+        }
+    }
+
+    fn remove_half_open(&mut self, id: ConnectionId) {
+        self.half_open.remove(&id.to_bytes());
     }
 }
 
@@ -342,18 +446,28 @@ fn find(connections: &mut [Option<Box<Connection>>], id: ConnectionId) -> Option
 }
 
 /// The slot of an older session of the same client, the one it comes back to, or the first free one; if
-/// there is none, that of a connection which is over.
-fn place_for(connections: &[Option<Box<Connection>>], applicant: &Applicant) -> Option<u16> {
-    let own = |connection: &Connection| connection.client_id == applicant.client_id;
-    let own = connections.iter().position(|place| place.as_deref().is_some_and(own));
-    let is_free = |slot: &usize| connections.get(*slot).is_some_and(Option::is_none);
-    let back = applicant.resume.map(|resume| usize::from(resume.slot)).filter(is_free);
-    let free = || connections.iter().position(Option::is_none);
-    let dead = || {
-        let over = |connection: &Connection| connection.has_ended();
-        connections.iter().position(|place| place.as_deref().is_some_and(over))
+/// there is none, that of a connection which is over. None that is reserved for somebody else.
+fn place_for(
+    connections: &[Option<Box<Connection>>],
+    reserved: &BTreeSet<usize>,
+    applicant: &Applicant,
+) -> Option<u16> {
+    let find = |is_right: &dyn Fn(Option<&Connection>) -> bool| {
+        let mut places = connections.iter().enumerate();
+        let right = |(slot, place): &(usize, &Option<Box<Connection>>)| {
+            !reserved.contains(slot) && is_right(place.as_deref())
+        };
+        places.find(right).map(|(slot, _)| slot)
     };
-    own.or(back).or_else(free).or_else(dead).map(|slot| slot as u16)
+    let is_own = |c: &Connection| c.client_id == applicant.client_id;
+    let is_free = |slot: &usize| {
+        connections.get(*slot).is_some_and(Option::is_none) && !reserved.contains(slot)
+    };
+    let own = find(&|place| place.is_some_and(is_own));
+    let back = applicant.resume.map(|resume| usize::from(resume.slot)).filter(is_free);
+    let free = || find(&|place| place.is_none());
+    let over = || find(&|place| place.is_some_and(Connection::has_ended));
+    own.or(back).or_else(free).or_else(over).map(|slot| slot as u16)
 }
 
 impl ListenerDrops {

@@ -8,7 +8,7 @@ mod connection;
 mod dialer;
 mod listener;
 
-pub use connection::ZOMBIE_TIME;
+pub use connection::{LastSealed, ZOMBIE_TIME};
 pub use dialer::{Dialer, DialerEvent};
 pub use listener::{
     Answer, CONNECTIONS_MAX, Listener, ListenerConfig, ListenerDrops, ListenerEvent,

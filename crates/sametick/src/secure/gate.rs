@@ -26,6 +26,7 @@ use super::token::{
 };
 use super::token_log::{LOG_WINDOW_SECONDS, TokenLog};
 use super::verdict::{Accepted, Applicant, Counters, DropReason, Place, Reply, ReplyKind, Verdict};
+use crate::bug::{self, Bug};
 use crate::peer::Peer;
 use crate::time::Time;
 
@@ -232,7 +233,7 @@ impl Gate {
     }
 
     /// The log of used tokens, to be saved when the server stops.
-    pub fn log(&self) -> &TokenLog {
+    pub fn token_log(&self) -> &TokenLog {
         &self.log
     }
 
@@ -280,7 +281,10 @@ impl Gate {
         };
         let token = Token::open(hello.head, hello.sealed_token, key);
         let token = token.ok_or(DropReason::TokenForged)?;
-        let ephemeral = Secret::generate(random);
+        let mut ephemeral = Secret::generate(random);
+        if bug::is(Bug::KeysAgainAfterRestart) {
+            ephemeral = token.psk.derive("sametick bug server");
+        }
         let responder = Responder::hear(&token.psk, prologue(bytes), &hello.noise, ephemeral);
         let responder = responder.ok_or(DropReason::Unproven)?;
         match self.admit(arrival, &hello, &token, admit) {

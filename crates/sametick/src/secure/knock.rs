@@ -16,6 +16,7 @@ use super::random::{Random, draw};
 use super::reset::ResetToken;
 use super::secret::Secret;
 use super::token::{TokenHead, TokenKind};
+use crate::bug::{self, Bug};
 use crate::time::{Span, Time};
 
 /// How long a client knocks if it is not told otherwise.
@@ -157,7 +158,10 @@ impl Knock {
             noise: [0; NOISE_1_BYTES],
         };
         *self.hello = hello.write();
-        let ephemeral = self.seed.child(self.handshakes);
+        let mut ephemeral = self.seed.child(self.handshakes);
+        if bug::is(Bug::KeysAgainAfterRestart) {
+            ephemeral = self.token.psk.derive("sametick bug client");
+        }
         self.handshakes += 1;
         let (initiator, noise) =
             Initiator::start(&self.token.psk, prologue(&self.hello), ephemeral);

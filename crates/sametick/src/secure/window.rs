@@ -1,6 +1,8 @@
 //! Which packet numbers have been seen, and what a short number means. Knows nothing of keys: the
 //! opener asks before it decrypts and tells after.
 
+use crate::bug::{self, Bug};
+
 /// How far behind the newest packet another may arrive.
 pub const REPLAY_WINDOW_PACKETS: u64 = 1024;
 /// No packet has this number or a higher one: the connection closes before.
@@ -54,7 +56,9 @@ impl Window {
             return Ok(());
         }
         // By subtraction, which cannot overflow: the number is below the next.
-        if self.next - number > REPLAY_WINDOW_PACKETS {
+        let sum = (number as u32).wrapping_add(REPLAY_WINDOW_PACKETS as u32);
+        let overflows = bug::is(Bug::AdditiveOverflow) && sum <= self.next as u32;
+        if self.next - number > REPLAY_WINDOW_PACKETS || overflows {
             return Err(Unwelcome::TooOld);
         }
         let (word, mask) = place(number);

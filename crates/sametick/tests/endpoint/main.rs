@@ -156,3 +156,76 @@ fn a_fifth_of_all_packets_lost_loses_no_reliable_message() {
     let expected: Vec<Told> = (0..300u32).map(|i| Told::Reliable(i.to_le_bytes().into())).collect();
     assert_eq!(received, expected);
 }
+
+#[test]
+fn an_end_that_is_over_says_so_once_and_asks_for_nothing() {
+    let mut pair = Pair::new(13);
+    pair.run(Span::millis(200));
+    pair.close_client(CloseReason::Left);
+    pair.run(Span::millis(400));
+    // The server has forgotten everything, and says so to whoever still speaks.
+    pair.restart_server();
+    pair.run(Span::seconds(5));
+    assert_eq!(pair.client_told[1..], [Told::Left(CloseReason::Left)]);
+    assert_eq!(pair.client.next_wake(), Time::MAX);
+    assert!(pair.client.is_over());
+}
+
+#[test]
+fn a_client_that_moved_and_went_silent_can_still_be_removed() {
+    let mut pair = Pair::new(13);
+    pair.run(Span::millis(200));
+    pair.rebind_client();
+    pair.client.send_unreliable(1, b"!");
+    pair.run_until(|pair| pair.server_told.len() == 2);
+    pair.cut_both();
+    // The new address has not proved itself, so that few goodbyes may be sent to it.
+    pair.close_server(CloseReason::Kicked);
+    pair.run(Span::seconds(1));
+    assert_eq!(pair.server_told[2..], [Told::Left(CloseReason::Kicked)]);
+}
+
+#[test]
+fn a_server_that_may_not_speak_sleeps() {
+    let mut pair = Pair::new(14);
+    pair.run(Span::millis(200));
+    pair.rebind_client();
+    pair.client.send_unreliable(1, b"from a new address, once");
+    pair.run_until(|pair| pair.server_told.len() == 2);
+    pair.cut_both();
+    for token in 0..8 {
+        pair.server_send_unreliable(token, &[7; 200]);
+    }
+    pair.run(Span::millis(5));
+    assert!(pair.server_next_wake() > pair.now, "{} at {}", pair.server_next_wake(), pair.now);
+}
+
+#[test]
+fn who_comes_to_a_full_server_throws_nobody_out() {
+    let mut pair = Pair::new(21);
+    pair.run(Span::millis(200));
+    let ticket = pair.ticket();
+    for stranger in 0..pair::CONNECTIONS - 1 {
+        pair.redial_as(100 + stranger as u64);
+        pair.run(Span::millis(200));
+    }
+    // One of those who are here knocks again and is half-open when a newcomer comes.
+    pair.redial_with(ticket);
+    pair.run(Span::millis(35));
+    let told = pair.server_told.len();
+    pair.redial_as(999);
+    pair.run(Span::seconds(1));
+    assert_eq!(pair.client_told.last(), Some(&Told::Denied(Denial::ServerFull)));
+    assert_eq!(pair.server_told.len(), told, "nobody noticed: {:?}", &pair.server_told[told..]);
+    assert_eq!(pair.connections(), pair::CONNECTIONS);
+}
+
+#[test]
+fn the_older_session_hears_why_it_ended() {
+    let mut pair = Pair::new(22);
+    pair.run(Span::millis(200));
+    let old = pair.redial_beside(1);
+    pair.run_both(Span::millis(600), old, |told| {
+        assert_eq!(told, [Told::Left(CloseReason::Replaced)]);
+    });
+}

@@ -184,9 +184,61 @@ impl Pair {
         self.dial(ticket);
     }
 
+    pub(crate) fn ticket(&self) -> ClientToken {
+        self.ticket.clone().expect("there was a session")
+    }
+
+    pub(crate) fn redial_with(&mut self, ticket: ClientToken) {
+        self.dial(ticket);
+    }
+
+    /// Dials again as the same player and gives the older client, with a host of its own to live on.
+    pub(crate) fn redial_beside(&mut self, client_id: u64) -> (Host, Dialer) {
+        let host = self.hosts[1];
+        self.hosts[1] = self.network.add_host();
+        let token = ClientToken::open_mode(PROTOCOL, client_id, b"", &mut self.random);
+        let to = self.network.address(self.hosts[0]);
+        let token = token.expect("a short name");
+        let new = Dialer::new(to, token, Settings::default(), self.now, &mut self.random);
+        (host, std::mem::replace(&mut self.client, new))
+    }
+
+    /// Runs with the older client too, and shows what that was told in the end.
+    pub(crate) fn run_both(
+        &mut self,
+        span: Span,
+        (host, mut old): (Host, Dialer),
+        check: impl Fn(&[Told]),
+    ) {
+        let end = self.now + span;
+        let (mut told, mut datagram) = (Vec::new(), Vec::new());
+        while self.now < end {
+            let now = self.now;
+            let mut tell = |event: DialerEvent<'_>| {
+                if let DialerEvent::Left(reason) = event {
+                    told.push(Told::Left(reason));
+                }
+            };
+            while self.network.receive(now, host, &mut datagram).is_some() {
+                old.receive(now, &mut datagram, &mut tell);
+            }
+            old.advance(now, &mut tell);
+            let to = self.network.address(self.hosts[0]);
+            while let Some(datagram) = old.transmit(now) {
+                self.network.send(now, host, to, datagram);
+            }
+            self.step();
+        }
+        check(&told);
+    }
+
     pub(crate) fn redial_as(&mut self, client_id: u64) {
         let token = ClientToken::open_mode(PROTOCOL, client_id, b"", &mut self.random);
         self.dial(token.expect("a short name"));
+    }
+
+    pub(crate) fn server_next_wake(&self) -> Time {
+        self.server.next_wake()
     }
 
     pub(crate) fn connections(&self) -> usize {

@@ -37,7 +37,7 @@ fn after_a_restart_tokens_of_before_let_nobody_in() {
     let mut server = Server::new(1);
     let (_, hello) = server.with_cookie(peer(1), used.clone());
     server.accept(peer(1), &hello);
-    let saved = server.gate.log().save(server.now);
+    let saved = server.gate.token_log().save(server.now);
 
     // Without its log the server denies all that was issued before, used or not.
     let past = Past::Unknown { started_unix_seconds: UNIX_SECONDS + 5 };

@@ -5,9 +5,7 @@ use super::arena::{Arena, Film, Input};
 use super::line::{Flight, Line};
 use allocation_counter::measure;
 use sametick::secure::Random;
-use sametick::{
-    Client, Dice, Layouts, Peer, Rates, Server, Span, Table, Tick, Time, View,
-};
+use sametick::{Client, Dice, Layouts, Peer, Rates, Server, Span, Table, Tick, Time, View};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,0 +1,71 @@
+//! Runs the simulation for as long as wanted, as released, and says how fast virtual time passed.
+//! Knows the name of the test and its settings, nothing of what it checks.
+
+use std::env;
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+/// How much to run.
+#[derive(clap::Args, Clone, Copy, Debug)]
+pub(crate) struct Soak {
+    /// How many seeds.
+    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..))]
+    seeds: u64,
+    /// How many virtual seconds each.
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(12..))]
+    seconds: u64,
+    /// The first seed.
+    #[arg(long, default_value_t = 0)]
+    first_seed: u64,
+}
+
+const TEST: [&str; 8] =
+    ["test", "--release", "--package", "sametick", "--features", "secure", "--test", "simulation"];
+
+pub(crate) fn run(soak: Soak) -> Result<ExitCode> {
+    let Soak { seeds, seconds, first_seed } = soak;
+    // Built first, so that only running is timed.
+    if !cargo().arg("--no-run").status().context("cannot start cargo")?.success() {
+        bail!("the simulation does not build");
+    }
+    let mut command = cargo();
+    command.args(["--", "--nocapture", "every_invariant"]);
+    command.env("SAMETICK_SEEDS", seeds.to_string());
+    command.env("SAMETICK_SECONDS", seconds.to_string());
+    command.env("SAMETICK_FIRST_SEED", first_seed.to_string());
+    let began = Instant::now();
+    let status = command.status().context("cannot start cargo")?;
+    let minutes = began.elapsed().as_secs_f64() / 60.0;
+    if !status.success() {
+        return Ok(ExitCode::FAILURE);
+    }
+    let hours = virtual_hours(soak);
+    println!("soak: seeds {first_seed} to {}, {seconds} s each", first_seed + seeds - 1);
+    println!("soak: {hours:.2} virtual hours in {minutes:.2} minutes");
+    println!("soak: {:.1} virtual hours per minute", hours / minutes);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn virtual_hours(soak: Soak) -> f64 {
+    soak.seeds as f64 * soak.seconds as f64 / 3600.0
+}
+
+/// Cargo tells its children which cargo runs them, which need not be the first on the path.
+fn cargo() -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(TEST);
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hours_are_those_of_all_seeds() {
+        let soak = Soak { seeds: 120, seconds: 60, first_seed: 7 };
+        assert_eq!(virtual_hours(soak), 2.0);
+    }
+}
