@@ -18,6 +18,8 @@ const SPEED_CHANGE_MAX: f64 = 0.03;
 const SLOW_GAIN: f64 = 0.5;
 /// No line is so bad that going further ahead would help its player.
 const AHEAD_MICROS_MAX: f64 = 400_000.0;
+/// What is late by more than this is a step in delay, which is made up for, and no jitter.
+const STEP_MICROS: f64 = 20_000.0;
 /// So far off, the clock starts afresh.
 const RESET_MICROS: f64 = 1_000_000.0;
 
@@ -97,7 +99,9 @@ impl Clock {
             return;
         }
         let off = (margin - self.margin_micros).abs();
-        self.jitter_micros += (off.min(100_000.0) - self.jitter_micros) * 0.1;
+        self.jitter_micros += (off.min(if margin < 0.0 { STEP_MICROS } else { 100_000.0 })
+            - self.jitter_micros)
+            * 0.1;
         self.margin_micros += (margin - self.margin_micros) * 0.25;
         if margin < 0.0 {
             // Late: make up for it now, and do not do it again before the next word from the server.

@@ -206,8 +206,9 @@ impl<G: Game> Server<G> {
             Heard::Connected(connection, client_id) => self.seat(connection, client_id),
             Heard::Unreliable(connection, message) => {
                 let seat = self.seats.iter().find(|seat| seat.connection == Some(connection));
+                // A connection whose player came back on another has nothing more to say.
                 let read = seat.map(|seat| self.half.read(now, seat.player, &message));
-                self.malformed += u64::from(!matches!(read, Some(Ok(()))));
+                self.malformed += u64::from(matches!(read, Some(Err(_))));
             }
             Heard::Left(connection, reason) => {
                 let seat = self.seats.iter_mut().find(|seat| seat.connection == Some(connection));

@@ -125,7 +125,8 @@ fn players_join_and_see_each_other() {
 fn with_prediction_the_own_player_moves_at_once_and_without_it_a_round_trip_later() {
     for (predicts, ticks_most) in [(true, 1), (false, 12)] {
         let mut party = Party::new(2, 1, View { predicts, ..View::default() });
-        party.run(Span::seconds(2));
+        // Until the clock has given back what it took to be in time at first.
+        party.run(Span::seconds(6));
         let before = party.own(0).expect("we are there").x;
         party.clients[0].1.command(WALK);
         let asked_at = party.now;
