@@ -99,7 +99,7 @@ pub(crate) fn run(options: &Options) -> Ledger {
         play.step(is_calm);
         play.now += STEP;
     }
-    play.ledger.check_end(&play.server, &play.guests, options);
+    play.ledger.check_end(play.now, &play.server, &play.guests, options);
     play.ledger
 }
 
