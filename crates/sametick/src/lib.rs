@@ -2,7 +2,8 @@
 //! tick to the next, and run them under any network model.
 //!
 //! This crate has no socket, no clock, no thread and no unsafe code, and runs in the browser as it
-//! does natively. So far it holds the ground floor: how a game's values become bits.
+//! does natively. So far it holds values as bits, connections that can be trusted, and a world that a server
+//! shares with its clients by snapshots.
 //!
 //! # From a value to the wire and back
 //!
