@@ -20,7 +20,8 @@ const EXAMPLES: &str = "Examples:
   sametick bench codec --json           the same, for a program to read
   sametick bench codec --data FILE      the same on a recorded game
   sametick bench conditioner            delay achieved against delay asked, over real UDP
-  sametick bench instructions           instructions for each field, counted by valgrind";
+  sametick bench instructions           instructions for each field, counted by valgrind
+  sametick bench server                 what a client's snapshot costs a server of 64 players";
 
 #[derive(Subcommand)]
 enum Command {

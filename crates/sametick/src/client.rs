@@ -144,6 +144,11 @@ impl<G: Game> Client<G> {
         self.playing().map(SnapshotClient::view)
     }
 
+    /// What the newest snapshot says, without prediction.
+    pub fn snapshot(&self) -> Option<&World<G::Entity>> {
+        self.playing().map(|half| &half.snapshot)
+    }
+
     /// How many ticks our own time is ahead of the newest snapshot.
     pub fn ticks_ahead(&self) -> u32 {
         self.playing().map_or(0, SnapshotClient::ticks_ahead)

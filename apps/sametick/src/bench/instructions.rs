@@ -125,10 +125,17 @@ fn count(piece: Piece) -> anyhow::Result<f64> {
 
 fn callgrind(piece: Piece, rounds: u32) -> anyhow::Result<u64> {
     let name = piece.to_possible_value().context("every piece has a name")?;
-    let output = Command::new("valgrind")
+    let mut command = Command::new("valgrind");
+    command
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
         .arg(std::env::current_exe().context("this program cannot be found")?)
-        .args(["bench", "work", name.get_name(), &rounds.to_string()])
+        .args(["bench", "work", name.get_name(), &rounds.to_string()]);
+    collected(&mut command)
+}
+
+/// Runs valgrind and reads what it counted.
+pub(super) fn collected(valgrind: &mut Command) -> anyhow::Result<u64> {
+    let output = valgrind
         .output()
         .context("valgrind is needed to count instructions; install it and try again")?;
     let text = String::from_utf8_lossy(&output.stderr);

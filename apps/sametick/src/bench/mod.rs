@@ -6,6 +6,7 @@ mod instructions;
 mod measure;
 mod recording;
 mod scene;
+mod server;
 mod stages;
 mod workload;
 
@@ -24,6 +25,9 @@ pub(crate) enum Bench {
     /// Instructions for each gathered, changed and unchanged field, counted by valgrind
     #[command(after_help = instructions::EXAMPLES)]
     Instructions(instructions::Options),
+    /// What a client's snapshot costs a server, sealed, and the client
+    #[command(after_help = server::EXAMPLES)]
+    Server(server::Options),
     /// The work that `instructions` counts
     #[command(hide = true)]
     Work(instructions::Work),
@@ -34,6 +38,7 @@ pub(crate) fn run(bench: Bench) -> anyhow::Result<()> {
         Bench::Codec(options) => codec::run(&options),
         Bench::Conditioner(options) => conditioner::run(&options),
         Bench::Instructions(options) => instructions::run(&options),
+        Bench::Server(options) => server::run(&options),
         Bench::Work(work) => {
             instructions::work(&work);
             Ok(())

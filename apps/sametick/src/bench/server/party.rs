@@ -1,0 +1,288 @@
+//! One server and its clients in memory, on virtual time. Measures the library's calls, not the lines
+//! between them.
+
+use super::arena::{Arena, Film, Input};
+use super::line::{Flight, Line};
+use allocation_counter::measure;
+use sametick::secure::Random;
+use sametick::{
+    Client, Dice, Layouts, Peer, Rates, Server, Span, Table, Tick, Time, View,
+};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+const TICK: Span = Span::micros(16_667);
+/// Twice a tick everyone hears and speaks; a server that has nothing due sleeps.
+const STEPS_PER_TICK: u32 = 2;
+/// 33 ms each way.
+const DELAY_STEPS: usize = 4;
+/// Of how many snapshots the server's view is remembered.
+const VIEWS_KEPT: usize = 32;
+
+pub(super) struct Seeded(pub(super) Dice);
+
+impl Random for Seeded {
+    fn fill(&mut self, bytes: &mut [u8]) {
+        self.0.fill(bytes);
+    }
+}
+
+/// What some time took.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Spent {
+    pub(super) server: Duration,
+    pub(super) ticks: u64,
+    /// Snapshots that were due, one for each client.
+    pub(super) due: u64,
+    pub(super) bytes_down: u64,
+    pub(super) allocations: u64,
+    /// Clients that predict, and clients that only watch.
+    pub(super) clients: [Received; 2],
+}
+
+/// What receiving took some clients.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Received {
+    pub(super) time: Duration,
+    pub(super) snapshots: u64,
+    pub(super) ticks_again: u64,
+}
+
+pub(super) struct Party {
+    now: Time,
+    server: Server<Arena>,
+    clients: Vec<Client<Arena>>,
+    /// The newest snapshot of each client.
+    newest: Vec<Tick>,
+    up: Line,
+    down: Line,
+    random: Seeded,
+    dice: Dice,
+    ticks_per_snapshot: u32,
+    loss: f64,
+    layouts: Layouts,
+    views: VecDeque<(Tick, [Table; 2])>,
+    pub(super) server_bytes: i64,
+    pub(super) spent: Spent,
+    pub(super) verified: bool,
+    pub(super) compared: u64,
+}
+
+impl Party {
+    pub(super) fn new(
+        players: u32,
+        ticks_per_snapshot: u32,
+        loss: f64,
+        seed: u64,
+        film: &Arc<Film>,
+    ) -> Self {
+        let mut random = Seeded(Dice::new(seed, 1));
+        let rates = Rates { tick_length: TICK, ticks_per_snapshot };
+        let mut server = None;
+        let counted = measure(|| {
+            server = Some(Server::open(film.clone(), seed, rates, Time::ZERO, &mut random));
+        });
+        let watch = View { predicts: false, ..View::default() };
+        let clients: Vec<Client<Arena>> = (0..players)
+            .map(|client| {
+                let view = if client % 2 == 0 { View::default() } else { watch };
+                Client::open(address_of(0), film.clone(), view, Time::ZERO, &mut random)
+            })
+            .collect();
+        Self {
+            now: Time::ZERO,
+            server: server.expect("it was made just now"),
+            newest: vec![Tick(0); clients.len()],
+            clients,
+            // Clients speak after the server within a step.
+            up: Line::new(DELAY_STEPS - 1),
+            down: Line::new(DELAY_STEPS),
+            random,
+            dice: Dice::new(seed, 2),
+            ticks_per_snapshot,
+            loss,
+            layouts: Layouts::of::<super::arena::Entity>(),
+            views: VecDeque::new(),
+            server_bytes: counted.bytes_current,
+            spent: Spent::default(),
+            verified: true,
+            compared: 0,
+        }
+    }
+
+    pub(super) fn run(&mut self, ticks: u32) {
+        for step in 0..ticks * STEPS_PER_TICK {
+            self.serve();
+            self.follow(step % STEPS_PER_TICK == 0);
+            self.now += TICK / u64::from(STEPS_PER_TICK);
+        }
+    }
+
+    /// Whether everyone is here and has a world.
+    pub(super) fn is_complete(&self) -> bool {
+        self.server.players().count() == self.clients.len()
+            && self.clients.iter().all(|client| {
+                client.snapshot().is_some_and(|world| world.len() == self.clients.len())
+            })
+    }
+
+    /// Messages that either end did not take.
+    pub(super) fn malformed(&self) -> u64 {
+        self.server.malformed() + self.clients.iter().map(Client::malformed).sum::<u64>()
+    }
+
+    fn serve(&mut self) {
+        let mut arriving = self.up.arrive(&mut self.dice, self.loss);
+        let departing = self.down.departing();
+        let before = self.server.world().tick();
+        let mut took = Duration::ZERO;
+        let counted = measure(|| {
+            let began = cpu_time();
+            step_server(&mut self.server, self.now, &mut self.random, &mut arriving, departing);
+            took = cpu_time() - began;
+        });
+        self.up.depart(arriving);
+        self.server_bytes += counted.bytes_current;
+        let tick = self.server.world().tick();
+        let spent = &mut self.spent;
+        spent.server += took;
+        spent.allocations += counted.count_total;
+        spent.bytes_down += departing.bytes() as u64;
+        if tick > before {
+            spent.ticks += u64::from(tick.0 - before.0);
+            if tick.0.is_multiple_of(self.ticks_per_snapshot) {
+                spent.due += self.server.players().count() as u64;
+                self.remember(tick);
+            }
+        }
+    }
+
+    fn follow(&mut self, acts: bool) {
+        let now = self.now;
+        let mut arriving = self.down.arrive(&mut self.dice, self.loss);
+        for group in 0..2 {
+            let began = cpu_time();
+            arriving.each(|client, datagram| {
+                if client % 2 == group {
+                    self.clients[client].receive(now, datagram);
+                }
+            });
+            self.spent.clients[group].time += cpu_time() - began;
+        }
+        self.down.depart(arriving);
+        let departing = self.up.departing();
+        for (number, client) in self.clients.iter_mut().enumerate() {
+            if acts {
+                client.command(Input::any(&mut self.dice));
+            }
+            client.advance(now);
+            while let Some(datagram) = client.transmit(now) {
+                departing.push(number, datagram);
+            }
+        }
+        self.look();
+    }
+
+    /// Counts who has a new snapshot, and compares some of them with what the server showed.
+    fn look(&mut self) {
+        for number in 0..self.clients.len() {
+            let client = &self.clients[number];
+            let Some(world) = client.snapshot() else { continue };
+            let tick = world.tick();
+            if std::mem::replace(&mut self.newest[number], tick) == tick {
+                continue;
+            }
+            let received = &mut self.spent.clients[number % 2];
+            received.snapshots += 1;
+            received.ticks_again += u64::from(client.ticks_ahead());
+            let turn = tick.0 / self.ticks_per_snapshot + number as u32;
+            if turn.is_multiple_of(COMPARED_EVERY) && world.len() == self.clients.len() {
+                self.verified &= self.is_shown(client);
+                self.compared += 1;
+            }
+        }
+    }
+
+    fn remember(&mut self, tick: Tick) {
+        let mut tables = match self.views.len() {
+            VIEWS_KEPT => self.views.pop_front().map(|(_, tables)| tables).unwrap_or_default(),
+            _ => Default::default(),
+        };
+        let world = self.server.world();
+        world.fill(&self.layouts.shown, &mut tables[0]);
+        world.fill(&self.layouts.state, &mut tables[1]);
+        self.views.push_back((tick, tables));
+    }
+
+    /// Whether a client has what the server showed at that tick: its own as it is, the others as shown.
+    fn is_shown(&self, client: &Client<Arena>) -> bool {
+        let (Some(world), Some(me)) = (client.snapshot(), client.me()) else { return false };
+        let mut tables: [Table; 2] = Default::default();
+        world.fill(&self.layouts.shown, &mut tables[0]);
+        world.fill(&self.layouts.state, &mut tables[1]);
+        // A snapshot in several parts that lost one has the rest of it from an earlier tick.
+        let is_whole = self.loss == 0.0 || self.clients.len() <= super::PLAYERS_IN_ONE_PART;
+        world.entities().all(|(id, _)| {
+            let precision = usize::from(world.owner(id) == Some(me));
+            let layout = &[&self.layouts.shown, &self.layouts.state][precision][0];
+            let here = tables[precision].record(id.slot(), layout);
+            let mut views =
+                self.views.iter().filter(|(tick, _)| *tick == world.tick() || !is_whole);
+            views.any(|(_, shown)| {
+                shown[precision].head(id.slot()) == tables[precision].head(id.slot())
+                    && shown[precision].record(id.slot(), layout) == here
+            })
+        })
+    }
+}
+
+/// One snapshot in so many of each client is compared.
+const COMPARED_EVERY: u32 = 5;
+
+/// All that a server is asked for at one moment. Its name is known to whoever counts instructions.
+#[inline(never)]
+fn step_server(
+    server: &mut Server<Arena>,
+    now: Time,
+    random: &mut Seeded,
+    arriving: &mut Flight,
+    departing: &mut Flight,
+) {
+    arriving.each(|client, datagram| {
+        if let Some(answer) = server.receive(now, address_of(client), datagram, random) {
+            departing.push(client, &answer);
+        }
+    });
+    if now >= server.next_wake() {
+        server.advance(now);
+    }
+    while let Some((to, datagram)) = server.transmit(now) {
+        departing.push(client_at(to), datagram);
+    }
+}
+
+fn address_of(client: usize) -> Peer {
+    let [high, low] = (client as u16).to_be_bytes();
+    Peer::from_ipv4([10, high, low, 1], 4000)
+}
+
+fn client_at(peer: Peer) -> usize {
+    let [_, high, low, _] = peer.ipv4().unwrap_or_default();
+    usize::from(u16::from_be_bytes([high, low]))
+}
+
+/// The time this thread has had of the processor: others on the machine do not count.
+#[cfg(unix)]
+fn cpu_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+#[cfg(not(unix))]
+fn cpu_time() -> Duration {
+    use std::sync::OnceLock;
+    use std::time::Instant;
+    static BEGAN: OnceLock<Instant> = OnceLock::new();
+    BEGAN.get_or_init(Instant::now).elapsed()
+}
