@@ -75,6 +75,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     party.run(WARM_UP_SECONDS * TICKS_PER_SECOND);
     ensure!(party.is_complete(), "not everyone joined within {WARM_UP_SECONDS} s");
     (party.verified, party.compared) = (true, 0);
+    let malformed = party.malformed();
     let (mut sum, mut best) = (Spent::default(), Best::default());
     for _ in 0..options.seconds {
         party.spent = Spent::default();
@@ -94,7 +95,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
             "idle": options.idle,
         }),
         seed: options.seed,
-        verified: party.verified && party.compared > 0 && party.malformed() == 0,
+        verified: party.verified && party.compared > 0 && party.malformed() == malformed,
         figures: Vec::new(),
     };
     let players = f64::from(options.players);

@@ -273,13 +273,14 @@ fn client_at(peer: Peer) -> usize {
 }
 
 /// The time this thread has had of the processor: others on the machine do not count.
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 fn cpu_time() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+    use nix::time::{ClockId, clock_gettime};
+    let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID);
+    time.map(Duration::from).expect("there is such a clock")
 }
 
-#[cfg(not(unix))]
+#[cfg(not(target_os = "linux"))]
 fn cpu_time() -> Duration {
     use std::sync::OnceLock;
     use std::time::Instant;
