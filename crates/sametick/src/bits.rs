@@ -103,6 +103,14 @@ impl BitWriter {
 
     /// Writes whole bytes, at whatever bit the message stands.
     pub fn write_bytes(&mut self, bytes: &[u8]) {
+        let whole = self.pending_bits as usize / 8;
+        let fits = self.bytes.len() + whole + bytes.len() <= self.bytes_max;
+        if fits && self.pending_bits.is_multiple_of(8) {
+            // On a byte already: one copy.
+            self.bytes.extend_from_slice(&self.pending.to_le_bytes()[..whole]);
+            (self.pending, self.pending_bits) = (0, 0);
+            return self.bytes.extend_from_slice(bytes);
+        }
         let (words, rest) = bytes.as_chunks::<8>();
         for word in words {
             self.write(u64::from_le_bytes(*word), 64);
