@@ -234,6 +234,9 @@ impl Incoming {
         count: usize,
         tell: &mut impl FnMut(&[u8]),
     ) -> Result<u64, TooLong> {
+        if count == 0 {
+            return Ok(0);
+        }
         let mut unused = 0;
         let mut sequence = 0;
         let mut bytes = [0; FRAGMENT_BYTES_MAX];
