@@ -18,7 +18,6 @@
 //! ```
 
 use std::fmt;
-use std::ops::Range;
 
 /// Packs integers into a buffer that has a limit; what no longer fits is dropped and remembered.
 #[derive(Clone, Debug)]
@@ -120,21 +119,20 @@ impl BitWriter {
         }
     }
 
-    /// Writes bits that stand in `bytes`, the first of them on a byte.
-    pub(crate) fn write_from(&mut self, bytes: &[u8], range: Range<usize>) {
-        let mut reader = BitReader::new(&bytes[range.start / 8..range.end.div_ceil(8)]);
-        let mut left = range.len();
-        while left > 0 {
-            let bits = left.min(64) as u32;
-            let value = reader.read(bits);
-            self.write(value, bits);
-            left -= bits as usize;
+    /// Writes the first `bits` of `words`; what stands behind them in the last word is zero.
+    #[inline]
+    pub(crate) fn write_words(&mut self, words: &[u64], bits: u32) {
+        let (whole, rest) = words.split_at(bits as usize / 64);
+        let filled = self.pending_bits;
+        for word in whole {
+            self.pending |= word << filled;
+            self.flush();
+            // Shifted in two steps: with nothing pending before, all 64 bits went out.
+            self.pending = word >> (63 - filled) >> 1;
         }
-    }
-
-    /// Lends all that was written so far, aligned; more may be written after it.
-    pub(crate) fn so_far(&mut self) -> &[u8] {
-        self.finish().unwrap_or_default()
+        if bits % 64 > 0 {
+            self.write(rest[0], bits % 64);
+        }
     }
 
     /// Fills the current byte with zero bits, so that what follows starts on a byte.

@@ -4,61 +4,85 @@ use crate::bits::BitWriter;
 use crate::record::Layout;
 use crate::snapshot::write_entity;
 use crate::versions::{VersionId, Versions};
-use std::ops::Range;
 
 /// From one version of an entity to another, as bits. Cleared each tick.
 #[derive(Debug)]
 pub(crate) struct Changes {
-    bits: BitWriter,
+    /// Each change starts on a word of its own, so that it is copied word by word.
+    words: Vec<u64>,
     /// By slot: from which version to which, and where the bits stand.
-    known: Vec<Vec<(VersionId, VersionId, Range<usize>)>>,
+    known: Vec<Vec<(VersionId, VersionId, Change)>>,
+    scratch: BitWriter,
 }
 
-/// More than all entities whole, from several bases.
-const CHANGES_BYTES_MAX: usize = 64 << 20;
+/// Where an encoded change stands.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Change {
+    start: u32,
+    pub(crate) bits: u32,
+}
+
+/// More than the longest entity whole.
+const CHANGE_BYTES_MAX: usize = 8 * crate::record::ROW_WORDS;
 
 impl Default for Changes {
     fn default() -> Self {
-        let bits = BitWriter::growing(CHANGES_BYTES_MAX);
-        Self { bits, known: Vec::new() }
+        let scratch = BitWriter::growing(CHANGE_BYTES_MAX);
+        Self { words: Vec::new(), known: Vec::new(), scratch }
     }
 }
 
 impl Changes {
     /// Forgets all: a new tick.
     pub(crate) fn clear(&mut self) {
-        self.bits.clear();
+        self.words.clear();
         self.known.iter_mut().for_each(Vec::clear);
     }
 
-    /// The bits that lead from one version of an entity to another; encoded now if they were not.
+    /// The bits that lead from one version of a slot's entity to another; encoded now if they were not.
+    #[inline]
     pub(crate) fn get(
         &mut self,
         layouts: &[Layout],
         versions: &Versions,
-        from: VersionId,
-        to: VersionId,
-    ) -> Range<usize> {
-        let Some((head, words)) = versions.get(to) else { return 0..0 };
-        let slot = head.id.slot();
+        slot: usize,
+        (from, to): (VersionId, VersionId),
+    ) -> Change {
+        let known = self.known.get(slot).map_or(&[][..], Vec::as_slice);
+        match known.iter().find(|known| known.0 == from && known.1 == to) {
+            Some((.., change)) => *change,
+            None => self.encode(layouts, versions, slot, (from, to)),
+        }
+    }
+
+    fn encode(
+        &mut self,
+        layouts: &[Layout],
+        versions: &Versions,
+        slot: usize,
+        (from, to): (VersionId, VersionId),
+    ) -> Change {
+        let Some((head, words)) = versions.get(to) else { return Change::default() };
         if self.known.len() <= slot {
             self.known.resize_with(slot + 1, Vec::new);
         }
-        if let Some((.., bits)) =
-            self.known[slot].iter().find(|known| known.0 == from && known.1 == to)
-        {
-            return bits.clone();
-        }
-        self.bits.align();
-        let start = self.bits.bits_written();
-        write_entity(&mut self.bits, layouts, versions.get(from), head, words);
-        let range = start..self.bits.bits_written();
-        self.known[slot].push((from, to, range.clone()));
-        range
+        self.scratch.clear();
+        write_entity(&mut self.scratch, layouts, versions.get(from), head, words);
+        let bits = self.scratch.bits_written() as u32;
+        let change = Change { start: self.words.len() as u32, bits };
+        let bytes = self.scratch.finish().expect("a record is never so long");
+        self.words.extend(bytes.chunks(8).map(|chunk| {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            u64::from_le_bytes(word)
+        }));
+        self.known[slot].push((from, to, change));
+        change
     }
 
     /// Copies bits that [`get`](Changes::get) gave.
-    pub(crate) fn write(&mut self, range: Range<usize>, bits: &mut BitWriter) {
-        bits.write_from(self.bits.so_far(), range);
+    #[inline]
+    pub(crate) fn write(&self, change: Change, bits: &mut BitWriter) {
+        bits.write_words(&self.words[change.start as usize..], change.bits);
     }
 }

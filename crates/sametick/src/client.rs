@@ -7,7 +7,8 @@ use crate::follow::{SnapshotClient, View};
 use crate::game::Game;
 use crate::peer::Peer;
 use crate::secure::{ClientToken, Denial, Random};
-use crate::server::{EVENT, OPEN_PROTOCOL, SNAPSHOT, WELCOME};
+use crate::serve::{EVENT, SNAPSHOT, WELCOME};
+use crate::server::OPEN_PROTOCOL;
 use crate::time::{Span, Time};
 use crate::world::{PlayerId, World};
 
@@ -219,6 +220,7 @@ impl<G: Game> Client<G> {
     }
 
     fn hear(&mut self, now: Time, message: &[u8]) {
+        let whole = message;
         let Some((kind, message)) = message.split_first() else {
             self.malformed += 1;
             return;
@@ -239,7 +241,7 @@ impl<G: Game> Client<G> {
                 self.events.push(ClientEvent::GameChanged);
                 true
             }
-            (SNAPSHOT, Half::Playing(half)) => half.read(now, half_trip, message).is_ok(),
+            (SNAPSHOT, Half::Playing(half)) => half.read(now, half_trip, whole).is_ok(),
             (EVENT, Half::Playing(half)) => half.read_event(message).is_ok(),
             _ => false,
         };

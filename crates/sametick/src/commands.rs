@@ -104,26 +104,42 @@ impl<C: Networked> CommandQueue<C> {
         }
     }
 
-    /// Reads what [`CommandLog::write`] wrote. Those for the past improve the next guess, those too far
-    /// ahead are not taken. Gives the newest tick that came.
-    pub(crate) fn read(&mut self, bits: &mut BitReader<'_>, layout: &Layout) -> Option<Tick> {
-        let first = bits.read(32) as u32;
-        let mut commands: Vec<C> = Vec::new();
-        delta::read_sequence(bits, layout, |words| commands.push(layout.value(words)));
-        if bits.failed() || commands.is_empty() {
-            return None;
-        }
-        let newest = Tick(first.checked_add(commands.len() as u32 - 1)?);
-        for (tick, command) in (first..).zip(commands) {
-            self.take(Tick(tick), command);
-        }
-        Some(newest)
+    /// Reads what [`CommandLog::write`] wrote into `commands`, as far as it is news. Those for the past
+    /// improve the next guess, those too far ahead are not taken. Gives the newest tick that came.
+    pub(crate) fn read(
+        &self,
+        bits: &mut BitReader<'_>,
+        layout: &Layout,
+        commands: &mut Vec<(Tick, C)>,
+    ) -> Option<Tick> {
+        commands.clear();
+        let mut tick = bits.read(32) as u32;
+        let mut newest = None;
+        delta::read_sequence(bits, layout, |words| {
+            if self.is_wanted(Tick(tick)) {
+                commands.push((Tick(tick), layout.value(words)));
+            }
+            newest = Some(Tick(tick));
+            tick = tick.saturating_add(1);
+        });
+        newest.filter(|newest| !bits.failed() && newest.0 < u32::MAX)
     }
 
-    fn take(&mut self, tick: Tick, command: C) {
-        if tick.0 > self.executed.0 + AHEAD_TICKS_MAX {
-            return;
+    /// Takes in what [`read`](CommandQueue::read) gave, once the whole message is known to be well formed.
+    pub(crate) fn take(&mut self, commands: &mut Vec<(Tick, C)>) {
+        commands.drain(..).for_each(|(tick, command)| self.take_one(tick, command));
+    }
+
+    /// Most of what comes is there already: each command is sent until it is known to have arrived.
+    fn is_wanted(&self, tick: Tick) -> bool {
+        match tick.0.checked_sub(self.executed.0 + 1) {
+            Some(ahead) if ahead >= AHEAD_TICKS_MAX => false,
+            Some(ahead) => self.waiting.get(ahead as usize).is_none_or(Option::is_none),
+            None => self.last.as_ref().is_none_or(|(last, _)| *last < tick),
         }
+    }
+
+    fn take_one(&mut self, tick: Tick, command: C) {
         if self.last.as_ref().is_none_or(|(last, _)| *last < tick) {
             self.newest = self.newest.max(tick);
         }

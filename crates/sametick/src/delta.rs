@@ -141,7 +141,7 @@ pub fn read_sequence(bits: &mut BitReader<'_>, layout: &Layout, mut record: impl
             if words[..length] == base[..length] {
                 bits.fail();
             }
-            base = words;
+            base[..length].copy_from_slice(&words[..length]);
         }
         if bits.failed() {
             return;

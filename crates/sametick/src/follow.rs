@@ -8,7 +8,7 @@ use crate::entities::{Entities, Layouts};
 use crate::events::{self, Effect, Effects};
 use crate::game::{Game, Turn};
 use crate::record::{Layout, Precision};
-use crate::serve::{MARGIN_UNIT_MICROS, read_others};
+use crate::serve::{MARGIN_UNIT_MICROS, SNAPSHOT, read_others};
 use crate::snapshot::ServerTables;
 use crate::table::{Head, Table};
 use crate::time::{Span, Time};
@@ -106,7 +106,7 @@ impl<G: Game> SnapshotClient<G> {
         self.wish = wish;
     }
 
-    /// Takes in a snapshot, or a part of one.
+    /// Takes in a snapshot, or a part of one, with what precedes it.
     pub(crate) fn read(
         &mut self,
         now: Time,
@@ -114,7 +114,7 @@ impl<G: Game> SnapshotClient<G> {
         message: &[u8],
     ) -> Result<(Tick, Range<usize>), Malformed> {
         let mut bits = BitReader::new(message);
-        if bits.read(8) as u8 != self.game_id {
+        if bits.read(8) as u8 != SNAPSHOT || bits.read(8) as u8 != self.game_id {
             return Err(Malformed);
         }
         let tick = Tick(bits.read(32) as u32);
@@ -212,7 +212,7 @@ impl<G: Game> SnapshotClient<G> {
     /// Starts from the newest snapshot and steps again what was predicted before.
     fn repredict(&mut self) {
         let until = self.predicted.tick();
-        self.predicted = self.snapshot.clone();
+        self.predicted.clone_from(&self.snapshot);
         while self.predicted.tick() < until {
             self.step();
         }

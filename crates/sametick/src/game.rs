@@ -58,7 +58,7 @@ pub trait Game: Sized {
         _viewer: PlayerId,
         visible: &mut Slots,
     ) {
-        world.entities().for_each(|(id, _)| visible.insert(id.slot()));
+        world.occupied(visible);
     }
 }
 

@@ -12,7 +12,7 @@ use crate::fields::Networked;
 use crate::game::{Audience, Emitted, EventKey, Game, Turn};
 use crate::record::{Layout, Precision};
 use crate::slots::Slots;
-use crate::snapshot::{ClientBase, Frame};
+use crate::snapshot::{Candidate, ClientBase, Frame};
 use crate::time::{Span, Time};
 use crate::versions::{VersionId, Versions, WireLayouts};
 use crate::world::{PlayerId, Tick, World};
@@ -39,6 +39,11 @@ const CATCH_UP_TICKS_MAX: u32 = 10;
 /// How often versions that nobody names are swept away.
 const SWEEP_TICKS: u32 = 60;
 
+/// What precedes each message to a client.
+pub(crate) const WELCOME: u8 = 0;
+pub(crate) const SNAPSHOT: u8 = 1;
+pub(crate) const EVENT: u8 = 2;
+
 /// What a margin is told in.
 pub(crate) const MARGIN_UNIT_MICROS: i64 = 100;
 
@@ -56,7 +61,12 @@ pub(crate) struct SnapshotServer<G: Game> {
     /// Which game this is; it changes with the map.
     game_id: u8,
     changes: Changes,
+    candidates: Vec<Candidate>,
     players: Vec<Player<G>>,
+    /// The commands of one message.
+    commands_read: Vec<(Tick, G::Command)>,
+    /// The commands of one tick.
+    commands: Vec<(PlayerId, Option<G::Command>)>,
     joined: Vec<PlayerId>,
     left: Vec<PlayerId>,
     next_tick_at: Time,
@@ -92,7 +102,7 @@ impl<G: Game> SnapshotServer<G> {
         G::populate(&content, &mut world);
         let unsettled = u64::from(world.settle().is_err());
         let mut versions = Versions::default();
-        versions.update(&world, &layouts);
+        versions.update(&mut world, &layouts);
         Self {
             world,
             loaded: versions.shown(),
@@ -105,7 +115,10 @@ impl<G: Game> SnapshotServer<G> {
             command_layout: Layout::of::<G::Command>(Precision::State),
             versions,
             changes: Changes::default(),
+            candidates: Vec::new(),
             players: Vec::new(),
+            commands_read: Vec::new(),
+            commands: Vec::new(),
             joined: Vec::new(),
             left: Vec::new(),
             next_tick_at: now,
@@ -168,7 +181,7 @@ impl<G: Game> SnapshotServer<G> {
         from: PlayerId,
         message: &[u8],
     ) -> Result<(), Malformed> {
-        let player = self.players.iter_mut().find(|player| player.id == from).ok_or(Malformed)?;
+        let player = find(&mut self.players, from).ok_or(Malformed)?;
         let mut bits = BitReader::new(message);
         if bits.read(8) as u8 != self.game_id {
             // Of the game before: nothing of it counts any more.
@@ -178,15 +191,14 @@ impl<G: Game> SnapshotServer<G> {
         let wants_commands = bits.read_bool();
         let newest = bits.read(32);
         let before = bits.read(32) as u32;
-        let tick = player.commands.read(&mut bits, &self.command_layout);
+        let newest_command =
+            player.commands.read(&mut bits, &self.command_layout, &mut self.commands_read);
         bits.finish()?;
-        let tick = tick.ok_or(Malformed)?;
+        let tick = newest_command.ok_or(Malformed)?;
+        player.commands.take(&mut self.commands_read);
         player.snapshot_every = every.max(self.rates.ticks_per_snapshot);
         player.wants_commands = wants_commands;
-        player.base.acknowledge(newest);
-        for back in (1..=32).filter(|back| before & 1 << (back - 1) != 0) {
-            player.base.acknowledge(newest.saturating_sub(back));
-        }
+        player.base.acknowledge(newest, before);
         let ahead = i64::from(tick.0) - i64::from(self.world.tick().0) - 1;
         let until_next = (self.next_tick_at - now).as_micros() as i64
             - (now - self.next_tick_at).as_micros() as i64;
@@ -213,14 +225,11 @@ impl<G: Game> SnapshotServer<G> {
     }
 
     fn step(&mut self) {
-        let commands: Vec<(PlayerId, Option<G::Command>)> = self
-            .players
-            .iter_mut()
-            .map(|player| {
-                player.last_command = player.commands.next::<G>();
-                (player.id, player.last_command.clone())
-            })
-            .collect();
+        self.commands.clear();
+        self.commands.extend(self.players.iter_mut().map(|player| {
+            player.last_command = player.commands.next::<G>();
+            (player.id, player.last_command.clone())
+        }));
         let tick = Tick(self.world.tick().0 + 1);
         let turn = Turn {
             tick,
@@ -229,7 +238,7 @@ impl<G: Game> SnapshotServer<G> {
             content: &self.content,
             joined: &self.joined,
             left: &self.left,
-            commands: &commands,
+            commands: &self.commands,
             events: RefCell::default(),
         };
         G::step(&mut self.world, &turn);
@@ -241,7 +250,7 @@ impl<G: Game> SnapshotServer<G> {
         self.distribute(events);
         let due = |player: &Player<G>| tick.0.is_multiple_of(player.snapshot_every);
         if self.players.iter().any(due) {
-            self.versions.update(&self.world, &self.layouts);
+            self.versions.update(&mut self.world, &self.layouts);
             self.changes.clear();
             for player in self.players.iter_mut().filter(|player| due(player)) {
                 player.snapshot_is_due = true;
@@ -284,7 +293,7 @@ impl<G: Game> SnapshotServer<G> {
 
     /// Hands out what a player is to be told of events: whether reliably, and the message.
     pub(crate) fn take_events(&mut self, to: PlayerId) -> Vec<(bool, Vec<u8>)> {
-        let player = self.players.iter_mut().find(|player| player.id == to);
+        let player = find(&mut self.players, to);
         player.map(|player| std::mem::take(&mut player.events)).unwrap_or_default()
     }
 
@@ -296,7 +305,7 @@ impl<G: Game> SnapshotServer<G> {
         budget_bytes: usize,
         mut part: impl FnMut(u64, &[u8]),
     ) {
-        let Some(player) = self.players.iter_mut().find(|player| player.id == to) else { return };
+        let Some(player) = find(&mut self.players, to) else { return };
         if !player.snapshot_is_due || budget_bytes < MESSAGE_BYTES_MIN {
             return;
         }
@@ -311,9 +320,10 @@ impl<G: Game> SnapshotServer<G> {
         let newest = player.commands.newest;
         let game_id = self.game_id;
         let others = if player.wants_commands { self.others(to) } else { Vec::new() };
-        let Some(player) = self.players.iter_mut().find(|player| player.id == to) else { return };
+        let Some(player) = find(&mut self.players, to) else { return };
         let command_layout = &self.command_layout;
         let head = move |bits: &mut BitWriter| {
+            bits.write(u64::from(SNAPSHOT), 8);
             bits.write(u64::from(game_id), 8);
             bits.write(u64::from(tick.0), 32);
             bits.write(u64::from(repeated), 6);
@@ -321,16 +331,12 @@ impl<G: Game> SnapshotServer<G> {
             bits.write(u64::from(newest.0), 32);
         };
         let world = &self.world;
-        let ids: Vec<Option<EntityId>> = world.ids().collect();
-        let update_every = |slot: usize| {
-            let id = ids.get(slot).copied().flatten();
-            id.map_or(1, |id| G::update_every(world, to, id))
-        };
         let mut frame = Frame {
             layouts: self.wire.all(),
             versions: &self.versions,
             changes: &mut self.changes,
-            update_every: &update_every,
+            candidates: &mut self.candidates,
+            update_every: |id: EntityId| G::update_every(world, to, id),
         };
         self.bits.clear();
         head(&mut self.bits);
@@ -375,6 +381,12 @@ impl<G: Game> SnapshotServer<G> {
         let player = self.players.iter().find(|player| player.id == of);
         player.map_or(0, |player| player.base.memory_bytes() + size_of::<Player<G>>())
     }
+}
+
+/// Players are kept by number.
+fn find<G: Game>(players: &mut [Player<G>], id: PlayerId) -> Option<&mut Player<G>> {
+    let index = players.binary_search_by_key(&id, |player| player.id).ok()?;
+    players.get_mut(index)
 }
 
 /// Of how many others' commands a snapshot tells.

@@ -5,17 +5,12 @@ use crate::endpoint::{Answer, Listener, ListenerConfig, ListenerEvent};
 use crate::game::Game;
 use crate::peer::Peer;
 use crate::secure::{ConnectionId, GateConfig, Past, Random, TokenKey};
-use crate::serve::{Rates, SnapshotServer};
+use crate::serve::{EVENT, Rates, SnapshotServer, WELCOME};
 use crate::time::{Span, Time};
 use crate::world::{PlayerId, World};
 
 /// A player who drops out keeps its place for so long.
 pub const PLACE_KEPT: Span = Span::seconds(60);
-
-/// What precedes each message to a client.
-pub(crate) const WELCOME: u8 = 0;
-pub(crate) const SNAPSHOT: u8 = 1;
-pub(crate) const EVENT: u8 = 2;
 
 /// What a server tells its owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,8 +96,17 @@ impl<G: Game> Server<G> {
         random: &mut dyn Random,
     ) -> Option<Answer> {
         let mut heard = Vec::new();
-        let answer = self.listener.receive(now, from, datagram, random, &mut |event| {
-            heard.push(Heard::from(event));
+        let Self { listener, half, seats, malformed, .. } = self;
+        let answer = listener.receive(now, from, datagram, random, &mut |event| match event {
+            // What was heard before waits, so this waits too.
+            ListenerEvent::Message { connection, event: Event::Unreliable(message) }
+                if heard.is_empty() =>
+            {
+                let seat = seats.iter().find(|seat| seat.connection == Some(connection));
+                let read = seat.map(|seat| half.read(now, seat.player, message));
+                *malformed += u64::from(!matches!(read, Some(Ok(()))));
+            }
+            event => heard.extend(Heard::of(event)),
         });
         heard.into_iter().for_each(|heard| self.hear(now, heard));
         answer
@@ -111,7 +115,7 @@ impl<G: Game> Server<G> {
     /// Steps what is due, and says to each player what it may see.
     pub fn advance(&mut self, now: Time) {
         let mut heard = Vec::new();
-        self.listener.advance(now, &mut |event| heard.push(Heard::from(event)));
+        self.listener.advance(now, &mut |event| heard.extend(Heard::of(event)));
         heard.into_iter().for_each(|heard| self.hear(now, heard));
         let half = &mut self.half;
         self.seats.retain(|seat| {
@@ -134,9 +138,8 @@ impl<G: Game> Server<G> {
             }
             let budget = self.listener.budget_bytes(now, connection);
             let listener = &mut self.listener;
-            self.half.write(seat.player, PAYLOAD_BYTES_MAX - 1, budget, |number, part| {
-                let message = [&[SNAPSHOT], part].concat();
-                listener.send_unreliable(connection, number as u32, &message);
+            self.half.write(seat.player, PAYLOAD_BYTES_MAX, budget, |number, part| {
+                listener.send_unreliable(connection, number as u32, part);
             });
         }
     }
@@ -217,7 +220,6 @@ impl<G: Game> Server<G> {
                     self.events.push(ServerEvent::Left { player: seat.player, reason });
                 }
             }
-            Heard::Other => {}
         }
     }
 
@@ -251,20 +253,20 @@ enum Heard {
     Connected(ConnectionId, u64),
     Unreliable(ConnectionId, Vec<u8>),
     Left(ConnectionId, CloseReason),
-    Other,
 }
 
-impl From<ListenerEvent<'_>> for Heard {
-    fn from(event: ListenerEvent<'_>) -> Self {
+impl Heard {
+    /// None if nothing is to be done.
+    fn of(event: ListenerEvent<'_>) -> Option<Self> {
         match event {
             ListenerEvent::Connected { connection, client_id, .. } => {
-                Self::Connected(connection, client_id)
+                Some(Self::Connected(connection, client_id))
             }
             ListenerEvent::Message { connection, event: Event::Unreliable(message) } => {
-                Self::Unreliable(connection, message.to_vec())
+                Some(Self::Unreliable(connection, message.to_vec()))
             }
-            ListenerEvent::Left { connection, reason, .. } => Self::Left(connection, reason),
-            ListenerEvent::Message { .. } => Self::Other,
+            ListenerEvent::Left { connection, reason, .. } => Some(Self::Left(connection, reason)),
+            ListenerEvent::Message { .. } => None,
         }
     }
 }

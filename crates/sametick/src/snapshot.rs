@@ -9,7 +9,7 @@
 //! base of its own: a lost part costs its range and nothing else.
 
 use crate::bits::{BitReader, BitWriter};
-use crate::changes::Changes;
+use crate::changes::{Change, Changes};
 use crate::delta;
 use crate::entity::{ENTITY_SLOTS_MAX, EntityId, GENERATION_BITS};
 use crate::record::Layout;
@@ -26,6 +26,9 @@ pub const TABLES_MAX: usize = 32;
 /// The most that a part takes besides its entities.
 const HEAD_BITS_MAX: usize = 16 + 6 + 2 * 8;
 
+/// The most that a chunk takes besides: who is in sight, and who is carried.
+const CHUNK_HEAD_BITS_MAX: usize = 1 + 32 + 1 + 32;
+
 const NUMBER_BITS: u32 = 16;
 /// How far back a base is; zero is the empty table that both ends begin with.
 const BACK_BITS: u32 = 6;
@@ -40,11 +43,13 @@ pub(crate) struct ClientBase {
     /// What both ends have before anything is sent: the map's entities, out of sight.
     loaded: Vec<VersionId>,
     tables: VecDeque<SentTable>,
+    /// Tables that nobody needs any more, for their memory.
+    spare: Vec<SentTable>,
     /// By slot, the number of the part that last carried it.
     carried: Vec<u64>,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct SentTable {
     number: u64,
     chunks: Range<usize>,
@@ -55,18 +60,28 @@ struct SentTable {
 }
 
 /// Everything that all clients' snapshots of one tick share.
-pub(crate) struct Frame<'a> {
+pub(crate) struct Frame<'a, F> {
     pub(crate) layouts: &'a [Layout],
     pub(crate) versions: &'a Versions,
     pub(crate) changes: &'a mut Changes,
-    /// In every which snapshot a slot is told of.
-    pub(crate) update_every: &'a dyn Fn(usize) -> u32,
+    /// Room for the changes of one part.
+    pub(crate) candidates: &'a mut Vec<Candidate>,
+    /// In every which snapshot the viewer is told of an entity.
+    pub(crate) update_every: F,
 }
 
-/// One changed entity that may be carried: its slot, and its change in the cache.
-struct Candidate {
-    slot: usize,
-    change: Range<usize>,
+/// One changed entity that may be carried: its slot, what it is now, and its change in the cache.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Candidate {
+    slot: u32,
+    newest: VersionId,
+    change: Change,
+}
+
+impl Candidate {
+    fn slot(&self) -> usize {
+        self.slot as usize
+    }
 }
 
 impl ClientBase {
@@ -75,17 +90,40 @@ impl ClientBase {
         Self { loaded, ..Self::default() }
     }
 
-    /// Takes in that the client has decoded the part `number`.
-    pub(crate) fn acknowledge(&mut self, number: u64) {
-        let table = self.tables.iter_mut().find(|table| table.number == number);
-        let Some(table) = table.filter(|table| !table.is_acknowledged) else { return };
-        table.is_acknowledged = true;
-        let chunks = table.chunks.clone();
-        // Older ones of the same range serve nobody any more: what is under way has tables of its own.
-        self.tables.retain(|table| {
-            let is_covered = chunks.start <= table.chunks.start && table.chunks.end <= chunks.end;
-            !(table.is_acknowledged && table.number < number && is_covered)
-        });
+    /// Takes in that the client has decoded the part `newest` and, a bit each, which of the 32 before it.
+    pub(crate) fn acknowledge(&mut self, newest: u64, before: u32) {
+        let is_told = |number: u64| match newest.checked_sub(number) {
+            Some(0) => true,
+            Some(back @ 1..=32) => before & 1 << (back - 1) != 0,
+            _ => false,
+        };
+        let mut has_news = false;
+        for table in self.tables.iter_mut().filter(|table| !table.is_acknowledged) {
+            table.is_acknowledged = is_told(table.number);
+            has_news |= table.is_acknowledged;
+        }
+        if has_news {
+            self.retire();
+        }
+    }
+
+    /// Takes away acknowledged tables whose range a newer one has: they serve nobody any more, and what
+    /// is under way has tables of its own.
+    fn retire(&mut self) {
+        let mut index = 0;
+        while index < self.tables.len() {
+            let old = &self.tables[index];
+            let is_covered = old.is_acknowledged
+                && self.tables.range(index + 1..).any(|new| {
+                    let (old, new, is_acknowledged) = (&old.chunks, &new.chunks, new.is_acknowledged);
+                    is_acknowledged && new.start <= old.start && old.end <= new.end
+                });
+            if is_covered {
+                self.spare.extend(self.tables.remove(index));
+            } else {
+                index += 1;
+            }
+        }
     }
 
     /// All versions that the tables name.
@@ -96,7 +134,8 @@ impl ClientBase {
     /// Bytes on the heap.
     pub(crate) fn memory_bytes(&self) -> usize {
         let table = |table: &SentTable| table.versions.capacity() * size_of::<VersionId>() + 16;
-        self.tables.iter().map(table).sum::<usize>() + self.carried.capacity() * size_of::<u64>()
+        let tables = self.tables.iter().chain(&self.spare);
+        tables.map(table).sum::<usize>() + self.carried.capacity() * size_of::<u64>()
     }
 
     /// Writes the parts of a snapshot of those in sight, each of at most `bytes_max`, and hands each
@@ -104,7 +143,7 @@ impl ClientBase {
     /// that everyone's turn comes.
     pub(crate) fn write(
         &mut self,
-        frame: &mut Frame<'_>,
+        frame: &mut Frame<'_, impl Fn(EntityId) -> u32>,
         viewer: PlayerId,
         visible: &Slots,
         (bytes_max, budget_bytes): (usize, usize),
@@ -117,88 +156,100 @@ impl ClientBase {
         let mut from = 0;
         let mut budget_bits = 8 * budget_bytes;
         loop {
-            let written = self.write_part(
-                frame,
-                viewer,
-                visible,
-                from..chunks,
-                8 * bytes_max,
-                &mut budget_bits,
-                bits,
-            );
+            let before = bits.bits_written();
+            let (now, back) = self.next_table(from..chunks, slots);
+            let bits_max = (8 * bytes_max).saturating_sub(before);
+            let end = self.choose(frame, viewer, visible, from..chunks, &now, bits_max);
+            self.fit(frame.candidates, bits_max.min(budget_bits));
+            self.write_part(frame, viewer, visible, from..end, (now, back), bits);
+            budget_bits = budget_bits.saturating_sub(bits.bits_written() - before);
             part(self.last_number, bits);
-            from = written;
+            from = end;
             if from >= chunks {
                 return;
             }
-            bits.clear();
         }
     }
 
-    /// Writes one part from the first of `chunks` on and gives the chunk where the next one starts.
-    #[expect(clippy::too_many_arguments, reason = "a part is a snapshot with a range and a size")]
-    fn write_part(
-        &mut self,
-        frame: &mut Frame<'_>,
+    /// A copy of the table to build on, and how far back that is.
+    fn next_table(&mut self, chunks: Range<usize>, slots: usize) -> (SentTable, u64) {
+        let mut now = self.spare.pop().unwrap_or_default();
+        let number = self.last_number + 1;
+        let mut back = 0;
+        if let Some(base) = self.base_for(&chunks).map(|index| &self.tables[index]) {
+            back = number - base.number;
+            now.versions.clone_from(&base.versions);
+            now.visible.clone_from(&base.visible);
+        } else {
+            now.versions.clone_from(&self.loaded);
+            now.visible.clear();
+        }
+        now.versions.resize(slots.max(now.versions.len()), VersionId::NONE);
+        (now.number, now.is_acknowledged) = (number, false);
+        (now, back)
+    }
+
+    /// Finds what changed, chunk by chunk until a part is full; gives the chunk where the next starts.
+    fn choose(
+        &self,
+        frame: &mut Frame<'_, impl Fn(EntityId) -> u32>,
         viewer: PlayerId,
         visible: &Slots,
         chunks: Range<usize>,
+        now: &SentTable,
         bits_max: usize,
-        budget_bits: &mut usize,
-        bits: &mut BitWriter,
     ) -> usize {
-        let base = self.base_for(&chunks);
-        let number = self.last_number + 1;
-        let loaded = || SentTable { versions: self.loaded.clone(), ..SentTable::default() };
-        let mut now = base.map_or_else(loaded, |index| self.tables[index].clone());
-        let back = base.map_or(0, |index| number - self.tables[index].number);
-        now.versions.resize(frame.versions.slots_used().max(now.versions.len()), VersionId::NONE);
-        // What each chunk would take, until the part is full.
-        let mut candidates: Vec<Candidate> = Vec::new();
+        let Frame { layouts, versions, changes, candidates, update_every } = frame;
+        candidates.clear();
         let mut bits_used = HEAD_BITS_MAX;
-        let mut end = chunks.start;
-        while end < chunks.end {
+        for chunk in chunks.clone() {
             let before = candidates.len();
-            let mut chunk_bits = 1 + 32 + 1 + 32;
-            for place in places(chunk_of(visible, end)) {
-                let slot = end * CHUNK_SLOTS + place;
-                let newest = frame.versions.newest(slot, viewer);
-                let is_due = || {
-                    let age = number - self.carried[slot];
-                    age >= u64::from((frame.update_every)(slot)) || now.versions[slot].is_none()
-                };
-                if newest != now.versions[slot] && is_due() {
-                    let change = frame.changes.get(
-                        frame.layouts,
-                        frame.versions,
-                        now.versions[slot],
-                        newest,
-                    );
-                    chunk_bits += change.len();
-                    candidates.push(Candidate { slot, change });
+            let mut chunk_bits = CHUNK_HEAD_BITS_MAX;
+            for place in places(chunk_of(visible, chunk)) {
+                let slot = chunk * CHUNK_SLOTS + place;
+                let (newest, known) = (versions.newest(slot, viewer), now.versions[slot]);
+                if newest == known {
+                    continue;
+                }
+                let age = now.number - self.carried[slot];
+                let every = || versions.get(newest).map_or(1, |(head, _)| update_every(head.id));
+                if known.is_none() || age >= u64::from(every()) {
+                    let change = changes.get(layouts, versions, slot, (known, newest));
+                    chunk_bits += change.bits as usize;
+                    candidates.push(Candidate { slot: slot as u32, newest, change });
                 }
             }
-            if bits_used + chunk_bits > bits_max && end > chunks.start {
+            if bits_used + chunk_bits > bits_max && chunk > chunks.start {
                 candidates.truncate(before);
-                break;
+                return chunk;
             }
             bits_used += chunk_bits;
-            end += 1;
         }
-        self.fit(&mut candidates, bits_max.min(*budget_bits));
-        let written = bits.bits_written();
-        self.last_number = number;
-        bits.write(number & 0xffff, NUMBER_BITS);
+        chunks.end
+    }
+
+    /// Writes one part: the changes that were chosen, on the table `now`, which is then the part's.
+    fn write_part(
+        &mut self,
+        frame: &mut Frame<'_, impl Fn(EntityId) -> u32>,
+        viewer: PlayerId,
+        visible: &Slots,
+        chunks: Range<usize>,
+        (mut now, back): (SentTable, u64),
+        bits: &mut BitWriter,
+    ) {
+        self.last_number = now.number;
+        bits.write(now.number & 0xffff, NUMBER_BITS);
         bits.write(back, BACK_BITS);
         bits.write(chunks.start as u64, CHUNK_BITS);
-        bits.write((end - chunks.start) as u64, CHUNK_BITS);
-        let mut rest = candidates.iter().peekable();
-        for chunk in chunks.start..end {
-            let mut members = 0;
-            let mut ahead = rest.clone();
-            while let Some(candidate) = ahead.next_if(|c| c.slot / CHUNK_SLOTS == chunk) {
-                members |= 1 << (candidate.slot % CHUNK_SLOTS);
-            }
+        bits.write(chunks.len() as u64, CHUNK_BITS);
+        let mut rest = &frame.candidates[..];
+        for chunk in chunks.clone() {
+            let end = (chunk + 1) * CHUNK_SLOTS;
+            let count = rest.iter().position(|c| c.slot() >= end).unwrap_or(rest.len());
+            let (carried, behind) = rest.split_at(count);
+            rest = behind;
+            let members = carried.iter().fold(0, |bits, c| bits | 1 << (c.slot() % CHUNK_SLOTS));
             // Whom the client does not know yet, and is not told of now, it cannot see.
             let is_known = |slot: usize| {
                 let head = |version| frame.versions.get(version).map(|(head, _)| head);
@@ -208,35 +259,36 @@ impl ClientBase {
                 .filter(|place| !is_known(chunk * CHUNK_SLOTS + place))
                 .fold(0, |unknown, place| unknown | 1 << place);
             let in_sight = chunk_of(visible, chunk) & !unknown;
-            write_visible(bits, in_sight, chunk_of(&now.visible, chunk));
-            now.visible.set_chunk(chunk, in_sight);
+            let before = chunk_of(&now.visible, chunk);
+            write_visible(bits, in_sight, before);
+            if in_sight != before {
+                now.visible.set_chunk(chunk, in_sight);
+            }
             write_members(bits, members, in_sight);
-            while let Some(candidate) = rest.next_if(|c| c.slot / CHUNK_SLOTS == chunk) {
-                frame.changes.write(candidate.change.clone(), bits);
-                now.versions[candidate.slot] = frame.versions.newest(candidate.slot, viewer);
-                self.carried[candidate.slot] = number;
+            for candidate in carried {
+                frame.changes.write(candidate.change, bits);
+                now.versions[candidate.slot()] = candidate.newest;
+                self.carried[candidate.slot()] = now.number;
             }
         }
-        *budget_bits = budget_bits.saturating_sub(bits.bits_written() - written);
-        (now.number, now.chunks, now.is_acknowledged) = (number, chunks.start..end, false);
+        now.chunks = chunks;
         self.tables.push_back(now);
         if self.tables.len() > TABLES_MAX {
             self.forget_one();
         }
-        end
     }
 
     /// Drops those whose turn is not now, if not all fit.
     fn fit(&self, candidates: &mut Vec<Candidate>, bits_max: usize) {
-        let bits: usize = candidates.iter().map(|candidate| candidate.change.len()).sum();
+        let bits: usize = candidates.iter().map(|candidate| candidate.change.bits as usize).sum();
         if bits + HEAD_BITS_MAX <= bits_max {
             return;
         }
-        candidates.sort_by_key(|candidate| self.carried[candidate.slot]);
+        candidates.sort_by_key(|candidate| self.carried[candidate.slot()]);
         let mut left = bits_max.saturating_sub(HEAD_BITS_MAX + 2 * CHUNK_SLOTS);
         let fits = |candidate: &Candidate| {
-            let fits = candidate.change.len() <= left;
-            left = left.saturating_sub(candidate.change.len());
+            let fits = candidate.change.bits as usize <= left;
+            left = left.saturating_sub(candidate.change.bits as usize);
             fits
         };
         let count = candidates.iter().map(fits).take_while(|fits| *fits).count();
@@ -265,7 +317,7 @@ impl ClientBase {
     fn forget_one(&mut self) {
         let newest = self.tables.iter().rposition(|table| table.is_acknowledged);
         let oldest = (0..self.tables.len()).find(|index| Some(*index) != newest);
-        self.tables.remove(oldest.unwrap_or(0));
+        self.spare.extend(self.tables.remove(oldest.unwrap_or(0)));
     }
 }
 

@@ -82,25 +82,20 @@ impl Default for Versions {
 
 impl Versions {
     /// Takes in the world as it is now. Only what differs becomes a new version.
-    pub(crate) fn update<E: Entities>(&mut self, world: &World<E>, layouts: &Layouts) {
-        let mut present = Vec::new();
-        for (id, entity) in world.entities() {
-            present.push(id.slot());
-            self.grow(id.slot() + 1);
-            let owner = world.owner(id);
-            self.owners[id.slot()] = owner;
-            self.add(layouts, Precision::Shown, id, entity.clone());
-            if owner.is_some() {
-                self.add(layouts, Precision::State, id, entity.clone());
-            } else {
-                self.newest[id.slot()][1] = VersionId::NONE;
-            }
-        }
-        let mut present = present.into_iter().peekable();
-        for slot in 0..self.newest.len() {
-            if present.next_if_eq(&slot).is_none() {
+    pub(crate) fn update<E: Entities>(&mut self, world: &mut World<E>, layouts: &Layouts) {
+        for (slot, tenant) in world.tenants_mut().enumerate() {
+            self.grow(slot + 1);
+            let Some((id, owner, entity)) = tenant else {
                 self.newest[slot] = [VersionId::NONE; 2];
                 self.owners[slot] = None;
+                continue;
+            };
+            self.owners[slot] = owner;
+            self.add(layouts, Precision::Shown, id, entity);
+            if owner.is_some() {
+                self.add(layouts, Precision::State, id, entity);
+            } else {
+                self.newest[slot][1] = VersionId::NONE;
             }
         }
     }
@@ -154,7 +149,7 @@ impl Versions {
         layouts: &Layouts,
         precision: Precision,
         id: EntityId,
-        mut entity: E,
+        entity: &mut E,
     ) {
         let layouts = layouts.at(precision);
         let layout = &layouts[usize::from(entity.kind())];
