@@ -60,22 +60,29 @@ impl<C: Networked> CommandLog<C> {
         self.commands.get(index as usize).map(|(_, command)| command)
     }
 
-    /// Writes the newest commands after `received`, which the server has: the first one's tick, then
-    /// each against the one before.
+    /// Writes the newest commands after `received`, which the server has, newest first: its tick, then
+    /// each command against the one after it.
     pub(crate) fn write(&self, bits: &mut BitWriter, layout: &Layout, received: Tick) {
         let unknown = self.commands.iter().filter(|(tick, _)| *tick > received).count();
         let count = unknown.clamp(1, REPEATED_COMMANDS_MAX).min(self.commands.len());
-        let newest = self.commands.len() - count;
-        let first = self.commands.get(newest).map_or(0, |(tick, _)| tick.0);
-        bits.write(u64::from(first), 32);
+        bits.write(u64::from(self.commands.back().map_or(0, |(tick, _)| tick.0)), 32);
+        let newest_first = self.commands.iter().rev().take(count);
         let records: Vec<Vec<u32>> =
-            self.commands.iter().skip(newest).map(|(_, command)| layout.record(command)).collect();
+            newest_first.map(|(_, command)| layout.record(command)).collect();
         delta::write_sequence(bits, layout, records.iter().map(Vec::as_slice));
     }
 }
 
 /// Enough for the longest prediction and what is not acknowledged.
 const KEPT_COMMANDS_MAX: usize = 256;
+
+/// What a command is to the server when it comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Wanted,
+    Known,
+    TooFarAhead,
+}
 
 /// The server's side: one player's commands by the tick they are for.
 #[derive(Debug)]
@@ -113,30 +120,36 @@ impl<C: Networked> CommandQueue<C> {
         commands: &mut Vec<(Tick, C)>,
     ) -> Option<Tick> {
         commands.clear();
-        let mut tick = bits.read(32) as u32;
-        let mut newest = None;
-        delta::read_sequence(bits, layout, |words| {
-            if self.is_wanted(Tick(tick)) {
-                commands.push((Tick(tick), layout.value(words)));
+        let newest = bits.read(32) as u32;
+        let mut ticks = (0..=newest).rev();
+        let mut has_any = false;
+        delta::read_sequence_while(bits, layout, |words| {
+            has_any = true;
+            let Some(tick) = ticks.next().map(Tick) else { return false };
+            match self.place_of(tick) {
+                Place::Wanted => commands.push((tick, layout.value(words))),
+                Place::TooFarAhead => {}
+                // Whoever has this one has those before it: the rest is not read.
+                Place::Known => return false,
             }
-            newest = Some(Tick(tick));
-            tick = tick.saturating_add(1);
+            true
         });
-        newest.filter(|newest| !bits.failed() && newest.0 < u32::MAX)
+        (has_any && !bits.failed()).then_some(Tick(newest))
     }
 
     /// Takes in what [`read`](CommandQueue::read) gave, once the whole message is known to be well formed.
     pub(crate) fn take(&mut self, commands: &mut Vec<(Tick, C)>) {
-        commands.drain(..).for_each(|(tick, command)| self.take_one(tick, command));
+        commands.drain(..).rev().for_each(|(tick, command)| self.take_one(tick, command));
     }
 
     /// Most of what comes is there already: each command is sent until it is known to have arrived.
-    fn is_wanted(&self, tick: Tick) -> bool {
-        match tick.0.checked_sub(self.executed.0 + 1) {
-            Some(ahead) if ahead >= AHEAD_TICKS_MAX => false,
-            Some(ahead) => self.waiting.get(ahead as usize).is_none_or(Option::is_none),
-            None => self.last.as_ref().is_none_or(|(last, _)| *last < tick),
-        }
+    fn place_of(&self, tick: Tick) -> Place {
+        let is_known = match tick.0.checked_sub(self.executed.0 + 1) {
+            Some(ahead) if ahead >= AHEAD_TICKS_MAX => return Place::TooFarAhead,
+            Some(ahead) => self.waiting.get(ahead as usize).is_some_and(Option::is_some),
+            None => self.last.as_ref().is_some_and(|(last, _)| *last >= tick),
+        };
+        if is_known { Place::Known } else { Place::Wanted }
     }
 
     fn take_one(&mut self, tick: Tick, command: C) {

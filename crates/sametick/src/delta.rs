@@ -19,11 +19,44 @@ pub fn write(bits: &mut BitWriter, layout: &Layout, base: &[u32], words: &[u32])
             bits.write_bool(mask != 0);
         }
         if length <= MASK_WORDS || mask != 0 {
-            bits.write(mask, words.len() as u32);
+            write_mask(bits, mask, words.len());
             bits.write_picked(mask, words, widths);
         }
     }
 }
+
+/// The first eight words' bits, then for each further eight whether any is set and, if so, theirs: what
+/// changes rarely stands last and costs a bit.
+#[inline]
+fn write_mask(bits: &mut BitWriter, mask: u64, count: usize) {
+    let part = |start: usize, width: usize| mask >> start & (1 << width) - 1;
+    let first = count.min(PART_WORDS);
+    bits.write(part(0, first), first as u32);
+    for start in (PART_WORDS..count).step_by(PART_WORDS) {
+        let width = (count - start).min(PART_WORDS);
+        match part(start, width) {
+            0 => bits.write(0, 1),
+            part => bits.write(part << 1 | 1, width as u32 + 1),
+        }
+    }
+}
+
+fn read_mask(bits: &mut BitReader<'_>, count: usize) -> u64 {
+    let mut mask = bits.read(count.min(PART_WORDS) as u32);
+    for start in (PART_WORDS..count).step_by(PART_WORDS) {
+        if bits.read_bool() {
+            let part = bits.read((count - start).min(PART_WORDS) as u32);
+            if part == 0 {
+                bits.fail();
+            }
+            mask |= part << start;
+        }
+    }
+    mask
+}
+
+/// How many words share a part of the mask.
+const PART_WORDS: usize = 8;
 
 /// A bit for each word that differs, the first word's lowest.
 ///
@@ -55,7 +88,7 @@ pub fn read(bits: &mut BitReader<'_>, layout: &Layout, base: &[u32], words: &mut
     for start in (0..layout.len()).step_by(MASK_WORDS) {
         let count = (layout.len() - start).min(MASK_WORDS);
         let present = !several || bits.read_bool();
-        let mut mask = if present { bits.read(count as u32) } else { 0 };
+        let mut mask = if present { read_mask(bits, count) } else { 0 };
         if several && present && mask == 0 {
             bits.fail();
         }
@@ -131,6 +164,18 @@ pub fn write_sequence<'a>(
 
 /// Reads records that follow each other and hands out each. Stops at the first damage.
 pub fn read_sequence(bits: &mut BitReader<'_>, layout: &Layout, mut record: impl FnMut(&[u32])) {
+    read_sequence_while(bits, layout, |words| {
+        record(words);
+        true
+    });
+}
+
+/// The same, as long as `record` says; what then follows in the message is passed over.
+pub(crate) fn read_sequence_while(
+    bits: &mut BitReader<'_>,
+    layout: &Layout,
+    mut record: impl FnMut(&[u32]) -> bool,
+) {
     let mut base = [0; crate::record::ROW_WORDS];
     let mut words = base;
     let length = layout.len();
@@ -146,6 +191,8 @@ pub fn read_sequence(bits: &mut BitReader<'_>, layout: &Layout, mut record: impl
         if bits.failed() {
             return;
         }
-        record(&base[..length]);
+        if !record(&base[..length]) {
+            return bits.skip(bits.bits_left());
+        }
     }
 }

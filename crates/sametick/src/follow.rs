@@ -8,7 +8,9 @@ use crate::entities::{Entities, Layouts};
 use crate::events::{self, Effect, Effects};
 use crate::game::{Game, Turn};
 use crate::record::{Layout, Precision};
-use crate::serve::{MARGIN_UNIT_MICROS, SNAPSHOT, read_others};
+use crate::serve::{
+    MARGIN_UNIT_MICROS, RECEIVED_BACK_MAX, RECEIVED_BITS, SNAPSHOT, TICK_BITS, read_others,
+};
 use crate::snapshot::ServerTables;
 use crate::table::{Head, Table};
 use crate::time::{Span, Time};
@@ -41,6 +43,8 @@ pub(crate) struct SnapshotClient<G: Game> {
     wish: G::Command,
     /// The newest tick of ours that the server has a command for.
     received: Tick,
+    /// The newest tick that the server told of.
+    newest_tick: Tick,
     /// What the newest snapshot says.
     pub(crate) snapshot: World<G::Entity>,
     /// The same, with our own entities stepped up to our own time.
@@ -65,7 +69,7 @@ impl<G: Game> SnapshotClient<G> {
         let mut bits = BitReader::new(welcome);
         let game_id = bits.read(8) as u8;
         let me = PlayerId(bits.read(16) as u16);
-        let _tick = Tick(bits.read(32) as u32);
+        let newest_tick = Tick(bits.read(32) as u32);
         let tick_length = Span::micros(bits.read(32));
         let seed = bits.read(64);
         bits.finish()?;
@@ -91,6 +95,7 @@ impl<G: Game> SnapshotClient<G> {
             log: CommandLog::default(),
             wish: G::Command::default(),
             received: Tick(0),
+            newest_tick,
             snapshot: World::default(),
             predicted: World::default(),
             has_news: false,
@@ -117,10 +122,10 @@ impl<G: Game> SnapshotClient<G> {
         if bits.read(8) as u8 != SNAPSHOT || bits.read(8) as u8 != self.game_id {
             return Err(Malformed);
         }
-        let tick = Tick(bits.read(32) as u32);
-        let repeated = bits.read(6);
+        let tick = nearest(self.newest_tick, bits.read(TICK_BITS) as u32);
+        let repeated = if bits.read_bool() { bits.read(6) } else { 0 };
         let margin = bits.read(15) as i64;
-        let received = Tick(bits.read(32) as u32);
+        let received = bits.read(RECEIVED_BITS) as u32;
         let others = read_others(&mut bits, &self.command_layout);
         let part = self.tables.read(&mut bits, self.wire.all()).ok_or(Malformed)?;
         bits.finish()?;
@@ -128,7 +133,11 @@ impl<G: Game> SnapshotClient<G> {
         if !others.is_empty() {
             self.others = others;
         }
-        self.received = self.received.max(received);
+        if received > 0 {
+            let received = (tick.0 + received).saturating_sub(RECEIVED_BACK_MAX);
+            self.received = self.received.max(Tick(received));
+        }
+        self.newest_tick = self.newest_tick.max(tick);
         let margin = (margin != 0).then(|| ((margin - 16_384) * MARGIN_UNIT_MICROS) as f64);
         self.clock.observe(now, tick, half_trip, margin);
         let slots = part.slots;
@@ -250,6 +259,13 @@ impl<G: Game> SnapshotClient<G> {
         }
         self.predicted.set_tick(tick);
     }
+}
+
+/// The tick nearest to `around` with these low bits.
+fn nearest(around: Tick, low: u32) -> Tick {
+    let unused = 32 - TICK_BITS;
+    let ahead = (low.wrapping_sub(around.0) << unused).cast_signed() >> unused;
+    Tick(around.0.saturating_add_signed(ahead))
 }
 
 /// The table that both ends have before anything is sent.

@@ -3,7 +3,7 @@
 
 use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::changes::Changes;
-use crate::commands::CommandQueue;
+use crate::commands::{AHEAD_TICKS_MAX, CommandQueue};
 use crate::delta;
 use crate::entities::Layouts;
 use crate::entity::EntityId;
@@ -43,6 +43,15 @@ const SWEEP_TICKS: u32 = 60;
 pub(crate) const WELCOME: u8 = 0;
 pub(crate) const SNAPSHOT: u8 = 1;
 pub(crate) const EVENT: u8 = 2;
+
+/// A snapshot names the low bits of its tick: enough for hours of silence.
+pub(crate) const TICK_BITS: u32 = 24;
+pub(crate) const TICK_MASK: u64 = (1 << TICK_BITS) - 1;
+
+/// The newest command that came is told from the snapshot's tick on; zero is further back than that.
+pub(crate) const RECEIVED_BITS: u32 = 8;
+pub(crate) const RECEIVED_BACK_MAX: u32 = 191;
+const _: () = assert!(RECEIVED_BACK_MAX + AHEAD_TICKS_MAX < 1 << RECEIVED_BITS);
 
 /// What a margin is told in.
 pub(crate) const MARGIN_UNIT_MICROS: i64 = 100;
@@ -317,7 +326,7 @@ impl<G: Game> SnapshotServer<G> {
         let margin = margin.map_or(0, |units| units.clamp(-16_383, 16_383) + 16_384);
         let repeated = std::mem::take(&mut player.commands.repeated).min(63);
         let tick = self.world.tick();
-        let newest = player.commands.newest;
+        let received = (player.commands.newest.0 + RECEIVED_BACK_MAX).saturating_sub(tick.0);
         let game_id = self.game_id;
         let others = if player.wants_commands { self.others(to) } else { Vec::new() };
         let Some(player) = find(&mut self.players, to) else { return };
@@ -325,10 +334,13 @@ impl<G: Game> SnapshotServer<G> {
         let head = move |bits: &mut BitWriter| {
             bits.write(u64::from(SNAPSHOT), 8);
             bits.write(u64::from(game_id), 8);
-            bits.write(u64::from(tick.0), 32);
-            bits.write(u64::from(repeated), 6);
+            bits.write(u64::from(tick.0) & TICK_MASK, TICK_BITS);
+            bits.write_bool(repeated > 0);
+            if repeated > 0 {
+                bits.write(u64::from(repeated), 6);
+            }
             bits.write(margin as u64, 15);
-            bits.write(u64::from(newest.0), 32);
+            bits.write(u64::from(received), RECEIVED_BITS);
         };
         let world = &self.world;
         let mut frame = Frame {
@@ -393,6 +405,10 @@ fn find<G: Game>(players: &mut [Player<G>], id: PlayerId) -> Option<&mut Player<
 const OTHERS_MAX: usize = 63;
 
 fn write_others<C: Networked>(bits: &mut BitWriter, layout: &Layout, others: &[(PlayerId, C)]) {
+    bits.write_bool(!others.is_empty());
+    if others.is_empty() {
+        return;
+    }
     bits.write(others.len() as u64, 6);
     for (player, command) in others {
         bits.write(u64::from(player.0), 16);
@@ -405,7 +421,8 @@ pub(crate) fn read_others<C: Networked>(
     layout: &Layout,
 ) -> Vec<(PlayerId, C)> {
     let mut others = Vec::new();
-    for _ in 0..bits.read(6) {
+    let count = if bits.read_bool() { bits.read(6) } else { 0 };
+    for _ in 0..count {
         let player = PlayerId(bits.read(16) as u16);
         let mut words = vec![0; layout.len()];
         delta::read(bits, layout, layout.initial(), &mut words);

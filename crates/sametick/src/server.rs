@@ -102,7 +102,10 @@ impl<G: Game> Server<G> {
             ListenerEvent::Message { connection, event: Event::Unreliable(message) }
                 if heard.is_empty() =>
             {
-                let seat = seats.iter().find(|seat| seat.connection == Some(connection));
+                let is_theirs = |seat: &&Seat| seat.connection == Some(connection);
+                // Most often it stands where its connection does.
+                let likely = seats.get(usize::from(connection.slot())).filter(is_theirs);
+                let seat = likely.or_else(|| seats.iter().find(is_theirs));
                 let read = seat.map(|seat| half.read(now, seat.player, message));
                 *malformed += u64::from(!matches!(read, Some(Ok(()))));
             }

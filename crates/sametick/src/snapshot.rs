@@ -15,7 +15,7 @@ use crate::entity::{ENTITY_SLOTS_MAX, EntityId, GENERATION_BITS};
 use crate::record::Layout;
 use crate::slots::{CHUNK_SLOTS, Slots, places, read_members, write_members};
 use crate::table::{Head, Table};
-use crate::versions::{VersionId, Versions};
+use crate::versions::{GROUP_SLOTS, VersionId, Versions};
 use crate::world::PlayerId;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -26,8 +26,10 @@ pub const TABLES_MAX: usize = 32;
 /// The most that a part takes besides its entities.
 const HEAD_BITS_MAX: usize = 16 + 6 + 2 * 8;
 
-/// The most that a chunk takes besides: who is in sight, and who is carried.
-const CHUNK_HEAD_BITS_MAX: usize = 1 + 32 + 1 + 32;
+/// The most that a chunk takes besides: who is in sight, who is carried, and who of them whole.
+const CHUNK_HEAD_BITS_MAX: usize = 33 + 34 + 33;
+/// How many groups of neighbours make a chunk.
+const CHUNK_GROUPS: usize = CHUNK_SLOTS / GROUP_SLOTS;
 
 const NUMBER_BITS: u32 = 16;
 /// How far back a base is; zero is the empty table that both ends begin with.
@@ -70,17 +72,19 @@ pub(crate) struct Frame<'a, F> {
     pub(crate) update_every: F,
 }
 
-/// One changed entity that may be carried: its slot, what it is now, and its change in the cache.
+/// Changed neighbours that may be carried together: which of their group, and their changes in the
+/// cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate {
-    slot: u32,
-    newest: VersionId,
+    group: usize,
+    members: u8,
     change: Change,
 }
 
 impl Candidate {
+    /// The first of its slots.
     fn slot(&self) -> usize {
-        self.slot as usize
+        self.group * GROUP_SLOTS + self.members.trailing_zeros() as usize
     }
 }
 
@@ -151,6 +155,7 @@ impl ClientBase {
         bits: &mut BitWriter,
     ) {
         let slots = frame.versions.slots_used();
+        let own = frame.versions.owned(viewer);
         self.carried.resize(slots.max(self.carried.len()), 0);
         let chunks = slots.div_ceil(CHUNK_SLOTS);
         let mut from = 0;
@@ -159,9 +164,12 @@ impl ClientBase {
             let before = bits.bits_written();
             let (now, back) = self.next_table(from..chunks, slots);
             let bits_max = (8 * bytes_max).saturating_sub(before);
-            let end = self.choose(frame, viewer, visible, from..chunks, &now, bits_max);
-            self.fit(frame.candidates, bits_max.min(budget_bits));
-            self.write_part(frame, viewer, visible, from..end, (now, back), bits);
+            let end = self.choose(frame, own, visible, from..chunks, &now, (true, bits_max));
+            if !fits(frame.candidates, bits_max.min(budget_bits)) {
+                self.choose(frame, own, visible, from..end, &now, (false, usize::MAX));
+                self.fit(frame.candidates, bits_max.min(budget_bits));
+            }
+            self.write_part(frame, own, visible, from..end, (now, back), bits);
             budget_bits = budget_bits.saturating_sub(bits.bits_written() - before);
             part(self.last_number, bits);
             from = end;
@@ -190,37 +198,45 @@ impl ClientBase {
     }
 
     /// Finds what changed, chunk by chunk until a part is full; gives the chunk where the next starts.
+    /// Neighbours come together if they may, unless one of them is the viewer's own.
     fn choose(
         &self,
         frame: &mut Frame<'_, impl Fn(EntityId) -> u32>,
-        viewer: PlayerId,
+        own: Own<'_>,
         visible: &Slots,
         chunks: Range<usize>,
         now: &SentTable,
-        bits_max: usize,
+        (together, bits_max): (bool, usize),
     ) -> usize {
-        let Frame { layouts, versions, changes, candidates, update_every } = frame;
-        candidates.clear();
+        frame.candidates.clear();
+        let groups = frame.versions.slots_used() / GROUP_SLOTS;
         let mut bits_used = HEAD_BITS_MAX;
         for chunk in chunks.clone() {
-            let before = candidates.len();
+            let before = frame.candidates.len();
             let mut chunk_bits = CHUNK_HEAD_BITS_MAX;
-            for place in places(chunk_of(visible, chunk)) {
-                let slot = chunk * CHUNK_SLOTS + place;
-                let (newest, known) = (versions.newest(slot, viewer), now.versions[slot]);
-                if newest == known {
+            let first = chunk * CHUNK_GROUPS;
+            for group in first..(first + CHUNK_GROUPS).min(groups) {
+                let is_own = own.iter().any(|(_, slot)| slot / GROUP_SLOTS == group);
+                let in_sight = chunk_of(visible, chunk) >> (group % CHUNK_GROUPS * GROUP_SLOTS);
+                let members = self.due(frame, own, group, now) & in_sight as u8;
+                let Frame { layouts, versions, changes, candidates, .. } = frame;
+                let known = &now.versions.as_chunks::<GROUP_SLOTS>().0[group];
+                if members != 0 && together && !is_own {
+                    let change = changes.get_run(layouts, versions, group, (known, members));
+                    chunk_bits += change.bits as usize;
+                    candidates.push(Candidate { group, members, change });
                     continue;
                 }
-                let age = now.number - self.carried[slot];
-                let every = || versions.get(newest).map_or(1, |(head, _)| update_every(head.id));
-                if known.is_none() || age >= u64::from(every()) {
-                    let change = changes.get(layouts, versions, slot, (known, newest));
+                for place in places(u32::from(members)) {
+                    let slot = group * GROUP_SLOTS + place;
+                    let pair = (known[place], versions.newest(slot, own));
+                    let change = changes.get(layouts, versions, slot, pair);
                     chunk_bits += change.bits as usize;
-                    candidates.push(Candidate { slot: slot as u32, newest, change });
+                    candidates.push(Candidate { group, members: 1 << place, change });
                 }
             }
             if bits_used + chunk_bits > bits_max && chunk > chunks.start {
-                candidates.truncate(before);
+                frame.candidates.truncate(before);
                 return chunk;
             }
             bits_used += chunk_bits;
@@ -228,11 +244,38 @@ impl ClientBase {
         chunks.end
     }
 
+    /// Who of a group changed and is to be told of now, a bit each.
+    #[inline]
+    fn due(
+        &self,
+        frame: &Frame<'_, impl Fn(EntityId) -> u32>,
+        own: Own<'_>,
+        group: usize,
+        now: &SentTable,
+    ) -> u8 {
+        let slots = group * GROUP_SLOTS..(group + 1) * GROUP_SLOTS;
+        let known = &now.versions.as_chunks::<GROUP_SLOTS>().0[group];
+        let mut newest = *frame.versions.group(group);
+        for (_, slot) in own.iter().filter(|(_, slot)| slots.contains(slot)) {
+            newest[slot - slots.start] = frame.versions.newest(*slot, own);
+        }
+        let mut members = 0;
+        for place in 0..GROUP_SLOTS {
+            let Some((head, _)) = frame.versions.get(newest[place]) else { continue };
+            let every = u64::from((frame.update_every)(head.id));
+            let is_due = every <= 1
+                || known[place].is_none()
+                || now.number - self.carried[slots.start + place] >= every;
+            members |= u8::from(newest[place] != known[place] && is_due) << place;
+        }
+        members
+    }
+
     /// Writes one part: the changes that were chosen, on the table `now`, which is then the part's.
     fn write_part(
         &mut self,
         frame: &mut Frame<'_, impl Fn(EntityId) -> u32>,
-        viewer: PlayerId,
+        own: Own<'_>,
         visible: &Slots,
         chunks: Range<usize>,
         (mut now, back): (SentTable, u64),
@@ -245,15 +288,20 @@ impl ClientBase {
         bits.write(chunks.len() as u64, CHUNK_BITS);
         let mut rest = &frame.candidates[..];
         for chunk in chunks.clone() {
-            let end = (chunk + 1) * CHUNK_SLOTS;
-            let count = rest.iter().position(|c| c.slot() >= end).unwrap_or(rest.len());
+            let end = (chunk + 1) * CHUNK_GROUPS;
+            let count = rest.iter().position(|c| c.group >= end).unwrap_or(rest.len());
             let (carried, behind) = rest.split_at(count);
             rest = behind;
-            let members = carried.iter().fold(0, |bits, c| bits | 1 << (c.slot() % CHUNK_SLOTS));
+            let [members, whole] = carried.iter().fold([0, 0], |sum, candidate| {
+                let place = candidate.group % CHUNK_GROUPS * GROUP_SLOTS;
+                let pair = [candidate.members, candidate.change.whole];
+                [0, 1].map(|index| sum[index] | u32::from(pair[index]) << place)
+            });
             // Whom the client does not know yet, and is not told of now, it cannot see.
             let is_known = |slot: usize| {
                 let head = |version| frame.versions.get(version).map(|(head, _)| head);
-                head(now.versions[slot]) == head(frame.versions.newest(slot, viewer))
+                let newest = head(frame.versions.newest(slot, own));
+                newest.is_some() && head(now.versions[slot]) == newest
             };
             let unknown = places(chunk_of(visible, chunk) & !members)
                 .filter(|place| !is_known(chunk * CHUNK_SLOTS + place))
@@ -264,11 +312,14 @@ impl ClientBase {
             if in_sight != before {
                 now.visible.set_chunk(chunk, in_sight);
             }
-            write_members(bits, members, in_sight);
+            write_changed(bits, members, in_sight);
+            write_members(bits, whole, members);
             for candidate in carried {
                 frame.changes.write(candidate.change, bits);
-                now.versions[candidate.slot()] = candidate.newest;
-                self.carried[candidate.slot()] = now.number;
+            }
+            for slot in places(members).map(|place| chunk * CHUNK_SLOTS + place) {
+                now.versions[slot] = frame.versions.newest(slot, own);
+                self.carried[slot] = now.number;
             }
         }
         now.chunks = chunks;
@@ -278,12 +329,8 @@ impl ClientBase {
         }
     }
 
-    /// Drops those whose turn is not now, if not all fit.
+    /// Drops those whose turn is not now, each standing alone.
     fn fit(&self, candidates: &mut Vec<Candidate>, bits_max: usize) {
-        let bits: usize = candidates.iter().map(|candidate| candidate.change.bits as usize).sum();
-        if bits + HEAD_BITS_MAX <= bits_max {
-            return;
-        }
         candidates.sort_by_key(|candidate| self.carried[candidate.slot()]);
         let mut left = bits_max.saturating_sub(HEAD_BITS_MAX + 2 * CHUNK_SLOTS);
         let fits = |candidate: &Candidate| {
@@ -294,7 +341,7 @@ impl ClientBase {
         let count = candidates.iter().map(fits).take_while(|fits| *fits).count();
         // One at least: whatever is too long for its share goes when it is alone.
         candidates.truncate(count.max(1));
-        candidates.sort_by_key(|candidate| candidate.slot);
+        candidates.sort_by_key(Candidate::slot);
     }
 
     /// The newest table that the client has and that carried these chunks or, if there is none, the
@@ -319,6 +366,14 @@ impl ClientBase {
         let oldest = (0..self.tables.len()).find(|index| Some(*index) != newest);
         self.spare.extend(self.tables.remove(oldest.unwrap_or(0)));
     }
+}
+
+/// What belongs to the viewer, by slot.
+type Own<'a> = &'a [(PlayerId, usize)];
+
+fn fits(candidates: &[Candidate], bits_max: usize) -> bool {
+    let bits: usize = candidates.iter().map(|candidate| candidate.change.bits as usize).sum();
+    bits + HEAD_BITS_MAX <= bits_max
 }
 
 /// What a part brought.
@@ -409,8 +464,11 @@ fn read_chunks(
     for chunk in chunks {
         let in_sight = read_visible(bits, chunk_of(&base.visible, chunk));
         visible.set_chunk(chunk, in_sight);
-        for place in places(read_members(bits, in_sight)) {
-            read_entity(bits, layouts, base, now, chunk * CHUNK_SLOTS + place);
+        let members = read_changed(bits, in_sight);
+        let whole = read_members(bits, members);
+        for place in places(members) {
+            let is_whole = whole & 1 << place != 0;
+            read_entity(bits, layouts, base, now, (chunk * CHUNK_SLOTS + place, is_whole));
             if bits.failed() {
                 return;
             }
@@ -423,22 +481,23 @@ fn read_chunks(
     now.visible = visible;
 }
 
-/// Writes one change: against its base version or, if that is another entity's or none, whole.
+/// Writes one change: against its base version or, if that is another entity's or none, whole; says
+/// which.
 pub(crate) fn write_entity(
     bits: &mut BitWriter,
     layouts: &[Layout],
     base: Option<(Head, &[u32])>,
     head: Head,
     words: &[u32],
-) {
+) -> bool {
     let layout = &layouts[usize::from(head.kind)];
     let known = base.filter(|(base_head, _)| *base_head == head);
-    bits.write_bool(known.is_none());
     if known.is_none() {
         bits.write(u64::from(head.id.generation()), GENERATION_BITS);
         bits.write(u64::from(head.kind), 8);
     }
     delta::write(bits, layout, known.map_or(layout.initial(), |(_, words)| words), words);
+    known.is_none()
 }
 
 fn read_entity(
@@ -446,9 +505,8 @@ fn read_entity(
     layouts: &[Layout],
     base: &Table,
     now: &mut Table,
-    slot: usize,
+    (slot, is_whole): (usize, bool),
 ) {
-    let is_whole = bits.read_bool();
     let head = if is_whole {
         EntityId::new(slot, bits.read(GENERATION_BITS) as u32)
             .map(|id| Head { id, kind: bits.read(8) as u8 })
@@ -480,6 +538,28 @@ fn read_visible(bits: &mut BitReader<'_>, base: u32) -> u32 {
         bits.fail();
     }
     now
+}
+
+/// Writes which of those in sight changed. Nobody is one bit, everybody two: as a rule a world rests or
+/// runs.
+fn write_changed(bits: &mut BitWriter, members: u32, in_sight: u32) {
+    if in_sight != 0 {
+        bits.write_bool(members != 0);
+    }
+    if members != 0 {
+        write_members(bits, in_sight & !members, in_sight);
+    }
+}
+
+fn read_changed(bits: &mut BitReader<'_>, in_sight: u32) -> u32 {
+    if in_sight == 0 || !bits.read_bool() {
+        return 0;
+    }
+    let members = in_sight & !read_members(bits, in_sight);
+    if members == 0 {
+        bits.fail();
+    }
+    members
 }
 
 fn chunk_of(slots: &Slots, chunk: usize) -> u32 {
