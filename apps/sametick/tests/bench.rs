@@ -53,6 +53,22 @@ fn the_codec_answers_one_verified_object_with_its_figures() {
 }
 
 #[test]
+fn every_client_has_what_the_server_showed_and_nothing_is_allocated() {
+    for (players, loss) in [("8", "0"), ("64", "0.05"), ("100", "0")] {
+        let arguments = ["bench", "server", "--seconds", "2", "--json"];
+        let chosen = ["--players", players, "--loss", loss];
+        let output = sametick(&[&arguments[..], &chosen].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let report: Value = serde_json::from_slice(&output.stdout).expect("one object");
+        assert_eq!(report["verified"], true, "{players} players, {loss} lost");
+        let figure = |name: &str| report["figures"][name].as_f64().expect(name);
+        assert!(figure("allocations_per_client_snapshot") < 0.2, "{report}");
+        assert!(figure("server_bytes_per_client") < 32768.0, "{report}");
+        assert!(figure("bytes_per_entity_update") < if players == "8" { 20.0 } else { 14.0 });
+    }
+}
+
+#[test]
 fn the_same_seed_gives_the_same_bytes() {
     let bytes = |seed| codec(seed)["figures"]["bytes_per_snapshot_mean"].clone();
     assert_eq!(bytes("7"), bytes("7"));

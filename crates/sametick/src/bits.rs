@@ -123,13 +123,19 @@ impl BitWriter {
     #[inline]
     pub(crate) fn write_words(&mut self, words: &[u64], bits: u32) {
         let (whole, rest) = words.split_at(bits as usize / 64);
-        let filled = self.pending_bits;
-        for word in whole {
-            self.pending |= word << filled;
-            self.flush();
-            // Shifted in two steps: with nothing pending before, all 64 bits went out.
-            self.pending = word >> (63 - filled) >> 1;
+        let (start, filled) = (self.bytes.len(), self.pending_bits);
+        if start + 8 * whole.len() > self.bytes_max {
+            self.overflowed = true;
+            return;
         }
+        self.bytes.resize(start + 8 * whole.len(), 0);
+        let mut pending = self.pending;
+        for (place, word) in self.bytes[start..].as_chunks_mut::<8>().0.iter_mut().zip(whole) {
+            *place = (pending | word << filled).to_le_bytes();
+            // Shifted in two steps: with nothing pending before, all 64 bits went out.
+            pending = word >> (63 - filled) >> 1;
+        }
+        self.pending = pending;
         if bits % 64 > 0 {
             self.write(rest[0], bits % 64);
         }

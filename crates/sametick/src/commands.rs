@@ -121,20 +121,15 @@ impl<C: Networked> CommandQueue<C> {
     ) -> Option<Tick> {
         commands.clear();
         let newest = bits.read(32) as u32;
-        let mut ticks = (0..=newest).rev();
-        let mut has_any = false;
-        delta::read_sequence_while(bits, layout, |words| {
-            has_any = true;
-            let Some(tick) = ticks.next().map(Tick) else { return false };
-            match self.place_of(tick) {
-                Place::Wanted => commands.push((tick, layout.value(words))),
-                Place::TooFarAhead => {}
-                // Whoever has this one has those before it: the rest is not read.
-                Place::Known => return false,
-            }
-            true
+        let mut ticks = (0..=newest).rev().map(Tick);
+        // Whoever has one has those before it: they are not read.
+        let unknown = ticks.clone().take(REPEATED_COMMANDS_MAX);
+        let unknown = unknown.take_while(|tick| self.place_of(*tick) != Place::Known).count();
+        let count = delta::read_some(bits, layout, unknown, &mut |words| {
+            let wanted = ticks.next().filter(|tick| self.place_of(*tick) == Place::Wanted);
+            commands.extend(wanted.map(|tick| (tick, layout.value(words))));
         });
-        (has_any && !bits.failed()).then_some(Tick(newest))
+        (count > 0 && !bits.failed()).then_some(Tick(newest))
     }
 
     /// Takes in what [`read`](CommandQueue::read) gave, once the whole message is known to be well formed.

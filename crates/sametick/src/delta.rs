@@ -1,4 +1,5 @@
-//! A record against a base record: a mask of the words that changed, then those words.
+//! A record against a base record: a mask of the words that changed, then those words. What changes often
+//! should be declared first: of the mask only the first eight bits always stand there.
 //!
 //! Both ends must hold the same base. Every difference has exactly one encoding; the reader refuses
 //! the others, so a damaged message cannot pass as an unusual one.
@@ -164,23 +165,39 @@ pub fn write_sequence<'a>(
 
 /// Reads records that follow each other and hands out each. Stops at the first damage.
 pub fn read_sequence(bits: &mut BitReader<'_>, layout: &Layout, mut record: impl FnMut(&[u32])) {
-    read_sequence_while(bits, layout, |words| {
-        record(words);
-        true
-    });
+    read_some(bits, layout, SEQUENCE_RECORDS_MAX, &mut record);
 }
 
-/// The same, as long as `record` says; what then follows in the message is passed over.
-pub(crate) fn read_sequence_while(
+/// The same for the first few: whatever follows them in the message is passed over. Gives how many
+/// there were in all.
+pub(crate) fn read_some(
     bits: &mut BitReader<'_>,
     layout: &Layout,
-    mut record: impl FnMut(&[u32]) -> bool,
-) {
-    let mut base = [0; crate::record::ROW_WORDS];
+    records_max: usize,
+    record: &mut impl FnMut(&[u32]),
+) -> usize {
+    // Most have few words, and clearing room for many would cost more than reading them.
+    if layout.len() <= SHORT_WORDS {
+        read_within::<SHORT_WORDS>(bits, layout, records_max, record)
+    } else {
+        read_within::<{ crate::record::ROW_WORDS }>(bits, layout, records_max, record)
+    }
+}
+
+const SHORT_WORDS: usize = 16;
+
+fn read_within<const WORDS: usize>(
+    bits: &mut BitReader<'_>,
+    layout: &Layout,
+    records_max: usize,
+    record: &mut impl FnMut(&[u32]),
+) -> usize {
+    let mut base = [0; WORDS];
     let mut words = base;
     let length = layout.len();
     base[..length].copy_from_slice(layout.initial());
-    for _ in 0..bits.read(SEQUENCE_COUNT_BITS) {
+    let count = bits.read(SEQUENCE_COUNT_BITS) as usize;
+    for _ in 0..count.min(records_max) {
         if bits.read_bool() {
             read(bits, layout, &base[..length], &mut words[..length]);
             if words[..length] == base[..length] {
@@ -189,10 +206,12 @@ pub(crate) fn read_sequence_while(
             base[..length].copy_from_slice(&words[..length]);
         }
         if bits.failed() {
-            return;
+            return 0;
         }
-        if !record(&base[..length]) {
-            return bits.skip(bits.bits_left());
-        }
+        record(&base[..length]);
     }
+    if count > records_max {
+        bits.skip(bits.bits_left());
+    }
+    count
 }

@@ -315,10 +315,8 @@ fn fill<E: Entities>(world: &mut World<E>, table: &Table, layouts: &Layouts, me:
             0 => (Precision::Shown, None),
             _ => (Precision::State, Some(me)),
         };
-        let layouts = layouts.at(precision);
         if let Some(mut entity) = E::default_of(head.kind / 2) {
-            let layout = &layouts[usize::from(head.kind / 2)];
-            entity.scatter(layouts, table.record(slot, layout));
+            entity.scatter(layouts.at(precision), table.lend(slot));
             world.put(head.id, owner, entity);
         }
     }

@@ -7,6 +7,21 @@
 //!
 //! A snapshot that does not fit one datagram goes in parts, each a range of slots with a name and a
 //! base of its own: a lost part costs its range and nothing else.
+//!
+//! | bits | of a part |
+//! |---|---|
+//! | 16 | the low bits of its number |
+//! | 6 | how far back its base is; zero is the map as loaded |
+//! | 8, 8 | the first chunk of 32 slots, and how many there are |
+//! | any | each chunk |
+//!
+//! | bits | of a chunk |
+//! |---|---|
+//! | 1, 32 | whether others are in sight than in the base; if so, who |
+//! | 1 | whether anyone in sight changed; nothing follows if not |
+//! | 1, one each | whether anyone in sight did not; if so, who |
+//! | 1, one each | whether any of the changed is told whole; if so, who |
+//! | any | each change: if whole, generation and kind, against initial values; else against the base |
 
 use crate::bits::{BitReader, BitWriter};
 use crate::changes::{Change, Changes};
@@ -119,7 +134,8 @@ impl ClientBase {
             let old = &self.tables[index];
             let is_covered = old.is_acknowledged
                 && self.tables.range(index + 1..).any(|new| {
-                    let (old, new, is_acknowledged) = (&old.chunks, &new.chunks, new.is_acknowledged);
+                    let (old, new, is_acknowledged) =
+                        (&old.chunks, &new.chunks, new.is_acknowledged);
                     is_acknowledged && new.start <= old.start && old.end <= new.end
                 });
             if is_covered {
@@ -261,12 +277,16 @@ impl ClientBase {
         }
         let mut members = 0;
         for place in 0..GROUP_SLOTS {
-            let Some((head, _)) = frame.versions.get(newest[place]) else { continue };
-            let every = u64::from((frame.update_every)(head.id));
-            let is_due = every <= 1
-                || known[place].is_none()
-                || now.number - self.carried[slots.start + place] >= every;
-            members |= u8::from(newest[place] != known[place] && is_due) << place;
+            let is_news = newest[place] != known[place] && !newest[place].is_none();
+            members |= u8::from(is_news) << place;
+        }
+        for place in places(u32::from(members)) {
+            let entity = frame.versions.get(newest[place]).map(|(head, _)| head.id);
+            let every = u64::from(entity.map_or(1, &frame.update_every));
+            let age = || now.number - self.carried[slots.start + place];
+            if every > 1 && !known[place].is_none() && age() < every {
+                members &= !(1 << place);
+            }
         }
         members
     }
@@ -316,16 +336,35 @@ impl ClientBase {
             write_members(bits, whole, members);
             for candidate in carried {
                 frame.changes.write(candidate.change, bits);
-            }
-            for slot in places(members).map(|place| chunk * CHUNK_SLOTS + place) {
-                now.versions[slot] = frame.versions.newest(slot, own);
-                self.carried[slot] = now.number;
+                self.carry(frame.versions, own, candidate, &mut now);
             }
         }
         now.chunks = chunks;
         self.tables.push_back(now);
         if self.tables.len() > TABLES_MAX {
             self.forget_one();
+        }
+    }
+
+    /// Notes that the client will have what a candidate carried.
+    #[inline]
+    fn carry(
+        &mut self,
+        versions: &Versions,
+        own: Own<'_>,
+        carried: &Candidate,
+        now: &mut SentTable,
+    ) {
+        let first = carried.group * GROUP_SLOTS;
+        if carried.members == u8::MAX {
+            // A whole group is never the viewer's own.
+            now.versions[first..][..GROUP_SLOTS].copy_from_slice(versions.group(carried.group));
+            self.carried[first..][..GROUP_SLOTS].fill(now.number);
+            return;
+        }
+        for slot in places(u32::from(carried.members)).map(|place| first + place) {
+            now.versions[slot] = versions.newest(slot, own);
+            self.carried[slot] = now.number;
         }
     }
 
@@ -390,6 +429,8 @@ pub(crate) struct ServerTables {
     /// What both ends have before anything is sent.
     loaded: Table,
     tables: VecDeque<ReceivedTable>,
+    /// A table that is not needed any more, for its memory.
+    spare: Table,
     newest: u64,
 }
 
@@ -426,7 +467,7 @@ impl ServerTables {
             let named = number.checked_sub(back)?;
             &self.tables.iter().find(|table| table.number == named)?.table
         };
-        let mut table = Table::default();
+        let mut table = std::mem::take(&mut self.spare);
         table.copy_from(base);
         read_chunks(bits, layouts, base, &mut table, first..end);
         if bits.failed() {
@@ -435,8 +476,10 @@ impl ServerTables {
         self.newest = self.newest.max(number);
         let place = self.tables.partition_point(|table| table.number < number);
         self.tables.insert(place, ReceivedTable { number, table });
-        if self.tables.len() > TABLES_MAX + BACK_MAX as usize {
-            self.tables.pop_front();
+        if self.tables.len() > TABLES_MAX + BACK_MAX as usize
+            && let Some(oldest) = self.tables.pop_front()
+        {
+            self.spare = oldest.table;
         }
         let place = self.tables.partition_point(|table| table.number < number);
         let table = &self.tables.get(place)?.table;

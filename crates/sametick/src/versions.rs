@@ -72,6 +72,8 @@ pub(crate) struct Versions {
     /// Whose slots are, by player.
     owned: Vec<(PlayerId, usize)>,
     scratch: Table,
+    /// Room for the next sweep.
+    is_named: Vec<bool>,
 }
 
 impl Default for Versions {
@@ -85,6 +87,7 @@ impl Default for Versions {
             state: Vec::new(),
             owned: Vec::new(),
             scratch: Table::default(),
+            is_named: Vec::new(),
         }
     }
 }
@@ -149,7 +152,9 @@ impl Versions {
 
     /// Forgets what neither a base nor a newest state names.
     pub(crate) fn sweep<'a>(&mut self, named: impl Iterator<Item = &'a [VersionId]>) {
-        let mut is_named = vec![false; self.versions.len()];
+        let mut is_named = std::mem::take(&mut self.is_named);
+        is_named.clear();
+        is_named.resize(self.versions.len(), false);
         let newest = self.shown.iter().chain(&self.state);
         newest.for_each(|version| is_named[version.index()] = true);
         for versions in named {
@@ -158,6 +163,7 @@ impl Versions {
         self.free.clear();
         let unnamed = (1..is_named.len()).filter(|index| !is_named[*index]);
         self.free.extend(unnamed.map(|index| index as u32));
+        self.is_named = is_named;
     }
 
     fn grow(&mut self, slots: usize) {

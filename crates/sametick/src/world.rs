@@ -302,8 +302,7 @@ impl<E: Entities> World<E> {
         for (index, head) in table.heads() {
             let slot = slots.get_mut(index).filter(|slot| slot.generation == head.id.generation());
             let (slot, mut entity) = slot.zip(E::default_of(head.kind)).ok_or(Malformed)?;
-            let layout = &layouts.state[usize::from(head.kind)];
-            entity.scatter(&layouts.state, table.record(index, layout));
+            entity.scatter(&layouts.state, table.lend(index));
             slot.entity = Some(entity);
         }
         let lawful =
