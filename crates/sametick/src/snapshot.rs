@@ -126,19 +126,16 @@ impl ClientBase {
         }
     }
 
-    /// Takes away acknowledged tables whose range a newer one has: they serve nobody any more, and what
-    /// is under way has tables of its own.
+    /// Takes away tables whose range a newer acknowledged one has: nothing will be built on them any
+    /// more, whether the client has them or not.
     fn retire(&mut self) {
         let mut index = 0;
         while index < self.tables.len() {
-            let old = &self.tables[index];
-            let is_covered = old.is_acknowledged
-                && self.tables.range(index + 1..).any(|new| {
-                    let (old, new, is_acknowledged) =
-                        (&old.chunks, &new.chunks, new.is_acknowledged);
-                    is_acknowledged && new.start <= old.start && old.end <= new.end
-                });
-            if is_covered {
+            let old = &self.tables[index].chunks;
+            let covers = |new: &SentTable| {
+                new.is_acknowledged && new.chunks.start <= old.start && old.end <= new.chunks.end
+            };
+            if self.tables.range(index + 1..).any(covers) {
                 self.spare.extend(self.tables.remove(index));
             } else {
                 index += 1;
