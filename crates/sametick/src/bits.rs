@@ -136,8 +136,8 @@ impl BitWriter {
             pending = word >> (63 - filled) >> 1;
         }
         self.pending = pending;
-        if bits % 64 > 0 {
-            self.write(rest[0], bits % 64);
+        if let (left @ 1.., Some(last)) = (bits % 64, rest.first()) {
+            self.write(*last, left);
         }
     }
 

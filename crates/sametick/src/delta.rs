@@ -30,7 +30,7 @@ pub fn write(bits: &mut BitWriter, layout: &Layout, base: &[u32], words: &[u32])
 /// changes rarely stands last and costs a bit.
 #[inline]
 fn write_mask(bits: &mut BitWriter, mask: u64, count: usize) {
-    let part = |start: usize, width: usize| mask >> start & (1 << width) - 1;
+    let part = |start: usize, width: usize| (mask >> start) & ((1 << width) - 1);
     let first = count.min(PART_WORDS);
     bits.write(part(0, first), first as u32);
     for start in (PART_WORDS..count).step_by(PART_WORDS) {
