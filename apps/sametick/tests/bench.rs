@@ -53,6 +53,24 @@ fn the_codec_answers_one_verified_object_with_its_figures() {
 }
 
 #[test]
+fn every_client_has_what_the_server_showed_within_its_bounds() {
+    for (players, loss) in [("8", "0"), ("64", "0.05"), ("100", "0")] {
+        let arguments = ["bench", "server", "--seconds", "2", "--json"];
+        let chosen = ["--players", players, "--loss", loss];
+        let output = sametick(&[&arguments[..], &chosen].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let report: Value = serde_json::from_slice(&output.stdout).expect("one object");
+        assert_eq!(report["verified"], true, "{players} players, {loss} lost");
+        let figure = |name: &str| report["figures"][name].as_f64().expect(name);
+        // With assertions on, walking the fields checks their names, and that allocates.
+        let allocations = figure("allocations_per_client_snapshot");
+        assert!(allocations < 0.1 || cfg!(debug_assertions), "{report}");
+        assert!(figure("server_bytes_per_client") < 32768.0, "{report}");
+        assert!(figure("bytes_per_entity_update") < if players == "8" { 20.0 } else { 14.0 });
+    }
+}
+
+#[test]
 fn the_same_seed_gives_the_same_bytes() {
     let bytes = |seed| codec(seed)["figures"]["bytes_per_snapshot_mean"].clone();
     assert_eq!(bytes("7"), bytes("7"));

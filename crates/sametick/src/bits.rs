@@ -18,7 +18,6 @@
 //! ```
 
 use std::fmt;
-use std::ops::Range;
 
 /// Packs integers into a buffer that has a limit; what no longer fits is dropped and remembered.
 #[derive(Clone, Debug)]
@@ -120,21 +119,26 @@ impl BitWriter {
         }
     }
 
-    /// Writes bits that stand in `bytes`, the first of them on a byte.
-    pub(crate) fn write_from(&mut self, bytes: &[u8], range: Range<usize>) {
-        let mut reader = BitReader::new(&bytes[range.start / 8..range.end.div_ceil(8)]);
-        let mut left = range.len();
-        while left > 0 {
-            let bits = left.min(64) as u32;
-            let value = reader.read(bits);
-            self.write(value, bits);
-            left -= bits as usize;
+    /// Writes the first `bits` of `words`; what stands behind them in the last word is zero.
+    #[inline]
+    pub(crate) fn write_words(&mut self, words: &[u64], bits: u32) {
+        let (whole, rest) = words.split_at(bits as usize / 64);
+        let (start, filled) = (self.bytes.len(), self.pending_bits);
+        if start + 8 * whole.len() > self.bytes_max {
+            self.overflowed = true;
+            return;
         }
-    }
-
-    /// Lends all that was written so far, aligned; more may be written after it.
-    pub(crate) fn so_far(&mut self) -> &[u8] {
-        self.finish().unwrap_or_default()
+        self.bytes.resize(start + 8 * whole.len(), 0);
+        let mut pending = self.pending;
+        for (place, word) in self.bytes[start..].as_chunks_mut::<8>().0.iter_mut().zip(whole) {
+            *place = (pending | word << filled).to_le_bytes();
+            // Shifted in two steps: with nothing pending before, all 64 bits went out.
+            pending = word >> (63 - filled) >> 1;
+        }
+        self.pending = pending;
+        if let (left @ 1.., Some(last)) = (bits % 64, rest.first()) {
+            self.write(*last, left);
+        }
     }
 
     /// Fills the current byte with zero bits, so that what follows starts on a byte.

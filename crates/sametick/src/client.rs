@@ -9,7 +9,8 @@ use crate::follow::{SnapshotClient, View, content_of};
 use crate::game::Game;
 use crate::peer::Peer;
 use crate::secure::{ClientToken, Denial, Random};
-use crate::server::{EVENT, OPEN_PROTOCOL, SNAPSHOT, WELCOME};
+use crate::serve::{EVENT, SNAPSHOT, WELCOME};
+use crate::server::OPEN_PROTOCOL;
 use crate::time::{Span, Time};
 use crate::world::{PlayerId, World};
 
@@ -248,6 +249,7 @@ impl<G: Game> Client<G> {
     }
 
     fn hear(&mut self, now: Time, message: &[u8]) {
+        let whole = message;
         let Some((kind, message)) = message.split_first() else {
             self.malformed += 1;
             return;
@@ -278,7 +280,7 @@ impl<G: Game> Client<G> {
                 }
                 true
             }
-            (SNAPSHOT, Half::Playing(half)) => half.read(now, half_trip, message).is_ok(),
+            (SNAPSHOT, Half::Playing(half)) => half.read(now, half_trip, whole).is_ok(),
             (EVENT, Half::Playing(half)) => half.read_event(message).is_ok(),
             // Until the content is there, nothing can be made of it.
             (SNAPSHOT, Half::Waiting(_)) => self.welcome.is_some(),

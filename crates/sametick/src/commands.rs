@@ -60,22 +60,29 @@ impl<C: Networked> CommandLog<C> {
         self.commands.get(index as usize).map(|(_, command)| command)
     }
 
-    /// Writes the newest commands after `received`, which the server has: the first one's tick, then
-    /// each against the one before.
+    /// Writes the newest commands after `received`, which the server has, newest first: its tick, then
+    /// each command against the one after it.
     pub(crate) fn write(&self, bits: &mut BitWriter, layout: &Layout, received: Tick) {
         let unknown = self.commands.iter().filter(|(tick, _)| *tick > received).count();
         let count = unknown.clamp(1, REPEATED_COMMANDS_MAX).min(self.commands.len());
-        let newest = self.commands.len() - count;
-        let first = self.commands.get(newest).map_or(0, |(tick, _)| tick.0);
-        bits.write(u64::from(first), 32);
+        bits.write(u64::from(self.commands.back().map_or(0, |(tick, _)| tick.0)), 32);
+        let newest_first = self.commands.iter().rev().take(count);
         let records: Vec<Vec<u32>> =
-            self.commands.iter().skip(newest).map(|(_, command)| layout.record(command)).collect();
+            newest_first.map(|(_, command)| layout.record(command)).collect();
         delta::write_sequence(bits, layout, records.iter().map(Vec::as_slice));
     }
 }
 
 /// Enough for the longest prediction and what is not acknowledged.
 const KEPT_COMMANDS_MAX: usize = 256;
+
+/// What a command is to the server when it comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Wanted,
+    Known,
+    TooFarAhead,
+}
 
 /// The server's side: one player's commands by the tick they are for.
 #[derive(Debug)]
@@ -104,33 +111,49 @@ impl<C: Networked> CommandQueue<C> {
         }
     }
 
-    /// Reads what [`CommandLog::write`] wrote. Those for the past improve the next guess, those too far
-    /// ahead are not taken. Gives the first tick that nothing had come for, if there is one: how early
-    /// that one is, is how early commands are.
+    /// Reads what [`CommandLog::write`] wrote into `commands`, as far as it is news. Those for the past
+    /// improve the next guess, those too far ahead are not taken. Gives the first tick that nothing had
+    /// come for, if there is one: how early that one is, is how early commands are.
     pub(crate) fn read(
-        &mut self,
+        &self,
         bits: &mut BitReader<'_>,
         layout: &Layout,
+        commands: &mut Vec<(Tick, C)>,
     ) -> Result<Option<Tick>, Malformed> {
-        let first = bits.read(32) as u32;
-        let mut commands: Vec<C> = Vec::new();
-        delta::read_sequence(bits, layout, |words| commands.push(layout.value(words)));
-        if bits.failed() || commands.is_empty() {
+        commands.clear();
+        let newest = bits.read(32) as u32;
+        let mut ticks = (0..=newest).rev().map(Tick);
+        // Whoever has one has those before it: they are not read.
+        let unknown = ticks.clone().take(REPEATED_COMMANDS_MAX);
+        let unknown = unknown.take_while(|tick| self.place_of(*tick) != Place::Known).count();
+        let count = delta::read_some(bits, layout, unknown, &mut |words| {
+            let wanted = ticks.next().filter(|tick| self.place_of(*tick) == Place::Wanted);
+            commands.extend(wanted.map(|tick| (tick, layout.value(words))));
+        });
+        if bits.failed() || count == 0 {
             return Err(Malformed);
         }
-        let last = first.checked_add(commands.len() as u32 - 1);
-        let newest = Tick(last.ok_or(Malformed)?);
+        let first = newest.checked_sub(count as u32 - 1).ok_or(Malformed)?;
         let known = self.newest.0;
-        for (tick, command) in (first..=newest.0).zip(commands) {
-            self.take(Tick(tick), command);
-        }
-        Ok((newest.0 > known).then(|| Tick(first.max(known + 1))))
+        Ok((newest > known).then(|| Tick(first.max(known + 1))))
     }
 
-    fn take(&mut self, tick: Tick, command: C) {
-        if tick.0 > self.executed.0 + AHEAD_TICKS_MAX {
-            return;
-        }
+    /// Takes in what [`read`](CommandQueue::read) gave, once the whole message is known to be well formed.
+    pub(crate) fn take(&mut self, commands: &mut Vec<(Tick, C)>) {
+        commands.drain(..).rev().for_each(|(tick, command)| self.take_one(tick, command));
+    }
+
+    /// Most of what comes is there already: each command is sent until it is known to have arrived.
+    fn place_of(&self, tick: Tick) -> Place {
+        let is_known = match tick.0.checked_sub(self.executed.0 + 1) {
+            Some(ahead) if ahead >= AHEAD_TICKS_MAX => return Place::TooFarAhead,
+            Some(ahead) => self.waiting.get(ahead as usize).is_some_and(Option::is_some),
+            None => self.last.as_ref().is_some_and(|(last, _)| *last >= tick),
+        };
+        if is_known { Place::Known } else { Place::Wanted }
+    }
+
+    fn take_one(&mut self, tick: Tick, command: C) {
         if self.last.as_ref().is_none_or(|(last, _)| *last < tick) {
             self.newest = self.newest.max(tick);
         }
@@ -204,14 +227,18 @@ mod tests {
 
     fn message(first: u32, names: &[u8]) -> Vec<u8> {
         let mut bits = BitWriter::growing(1200);
-        bits.write(u64::from(first), 32);
-        let records: Vec<Vec<u32>> = names.iter().map(|name| vec![u32::from(*name)]).collect();
+        bits.write(u64::from(first.wrapping_add(names.len() as u32 - 1)), 32);
+        let newest_first = names.iter().rev();
+        let records: Vec<Vec<u32>> = newest_first.map(|name| vec![u32::from(*name)]).collect();
         delta::write_sequence(&mut bits, &layout(), records.iter().map(Vec::as_slice));
         bits.finish().unwrap().to_vec()
     }
 
     fn read(queue: &mut CommandQueue<Key>, message: &[u8]) -> Result<Option<Tick>, Malformed> {
-        queue.read(&mut BitReader::new(message), &layout())
+        let mut commands = Vec::new();
+        let first_new = queue.read(&mut BitReader::new(message), &layout(), &mut commands)?;
+        queue.take(&mut commands);
+        Ok(first_new)
     }
 
     fn next(queue: &mut CommandQueue<Key>) -> Option<u8> {

@@ -135,21 +135,53 @@ pub fn write_sequence<'a>(
 
 /// Reads records that follow each other and hands out each. Stops at the first damage.
 pub fn read_sequence(bits: &mut BitReader<'_>, layout: &Layout, mut record: impl FnMut(&[u32])) {
-    let mut base = [0; crate::record::ROW_WORDS];
+    read_some(bits, layout, SEQUENCE_RECORDS_MAX, &mut record);
+}
+
+/// The same for the first few: whatever follows them in the message is passed over. Gives how many
+/// there were in all.
+pub(crate) fn read_some(
+    bits: &mut BitReader<'_>,
+    layout: &Layout,
+    records_max: usize,
+    record: &mut impl FnMut(&[u32]),
+) -> usize {
+    // Most have few words, and clearing room for many would cost more than reading them.
+    if layout.len() <= SHORT_WORDS {
+        read_within::<SHORT_WORDS>(bits, layout, records_max, record)
+    } else {
+        read_within::<{ crate::record::ROW_WORDS }>(bits, layout, records_max, record)
+    }
+}
+
+const SHORT_WORDS: usize = 16;
+
+fn read_within<const WORDS: usize>(
+    bits: &mut BitReader<'_>,
+    layout: &Layout,
+    records_max: usize,
+    record: &mut impl FnMut(&[u32]),
+) -> usize {
+    let mut base = [0; WORDS];
     let mut words = base;
     let length = layout.len();
     base[..length].copy_from_slice(layout.initial());
-    for _ in 0..bits.read(SEQUENCE_COUNT_BITS) {
+    let count = bits.read(SEQUENCE_COUNT_BITS) as usize;
+    for _ in 0..count.min(records_max) {
         if bits.read_bool() {
             read(bits, layout, &base[..length], &mut words[..length]);
             if words[..length] == base[..length] {
                 bits.fail();
             }
-            base = words;
+            base[..length].copy_from_slice(&words[..length]);
         }
         if bits.failed() {
-            return;
+            return 0;
         }
         record(&base[..length]);
     }
+    if count > records_max {
+        bits.skip(bits.bits_left());
+    }
+    count
 }

@@ -1,7 +1,7 @@
 //! The kinds of entities a game has, as one type; and their layouts, made once.
 
 use crate::fields::{Fields, Networked};
-use crate::record::{Layout, NotFinite, Precision};
+use crate::record::{Layout, NotFinite, Precision, Row};
 use crate::table::{Head, Table};
 
 /// All kinds of entities of a game: an enum with a variant for each. Made by [`entities!`](crate::entities).
@@ -18,8 +18,8 @@ pub trait Entities: Clone {
     fn settle(&mut self) -> Result<(), NotFinite>;
     /// Places its record in a table.
     fn gather(&mut self, layouts: &[Layout], head: Head, table: &mut Table);
-    /// Makes itself what a record says; the record is one of its own kind.
-    fn scatter(&mut self, layouts: &[Layout], words: &[u32]);
+    /// Takes its fields from a record of its own kind.
+    fn scatter(&mut self, layouts: &[Layout], row: &Row);
 }
 
 /// One kind among a game's entities. Made by [`entities!`](crate::entities).
@@ -117,9 +117,9 @@ macro_rules! entities {
                 match self { $(Self::$kind(entity) => table.gather(head, layout, entity)),+ }
             }
 
-            fn scatter(&mut self, layouts: &[$crate::Layout], words: &[u32]) {
+            fn scatter(&mut self, layouts: &[$crate::Layout], row: &$crate::record::Row) {
                 let layout = &layouts[usize::from($crate::Entities::kind(self))];
-                match self { $(Self::$kind(entity) => *entity = layout.value(words)),+ }
+                match self { $(Self::$kind(entity) => layout.scatter(row, entity)),+ }
             }
         }
 

@@ -8,7 +8,9 @@ use crate::entities::{Entities, Layouts};
 use crate::events::{self, Effect, Effects};
 use crate::game::{Game, Turn};
 use crate::record::{Layout, Precision};
-use crate::serve::{MARGIN_UNIT_MICROS, read_others};
+use crate::serve::{
+    MARGIN_UNIT_MICROS, RECEIVED_BACK_MAX, RECEIVED_BITS, SNAPSHOT, TICK_BITS, read_others,
+};
 use crate::snapshot::ServerTables;
 use crate::table::{Head, Table};
 use crate::time::{Span, Time};
@@ -41,6 +43,8 @@ pub(crate) struct SnapshotClient<G: Game> {
     wish: G::Command,
     /// The newest tick of ours that the server has a command for.
     received: Tick,
+    /// The newest tick that the server told of.
+    newest_tick: Tick,
     /// What the newest snapshot says.
     pub(crate) snapshot: World<G::Entity>,
     /// The same, with our own entities stepped up to our own time.
@@ -65,7 +69,7 @@ impl<G: Game> SnapshotClient<G> {
         let mut bits = BitReader::new(welcome);
         let game_id = bits.read(8) as u8;
         let me = PlayerId(bits.read(16) as u16);
-        let _tick = Tick(bits.read(32) as u32);
+        let newest_tick = Tick(bits.read(32) as u32);
         let tick_length = Span::micros(bits.read(32));
         let seed = bits.read(64);
         let name = bits.read(64);
@@ -95,6 +99,7 @@ impl<G: Game> SnapshotClient<G> {
             log: CommandLog::default(),
             wish: G::Command::default(),
             received: Tick(0),
+            newest_tick,
             snapshot: World::default(),
             predicted: World::default(),
             has_news: false,
@@ -110,7 +115,8 @@ impl<G: Game> SnapshotClient<G> {
         self.wish = wish;
     }
 
-    /// Takes in a snapshot, or a part of one: its tick and what it is about, if it is of this game.
+    /// Takes in a snapshot, or a part of one, with what precedes it: its tick and what it is about, if it
+    /// is of this game.
     pub(crate) fn read(
         &mut self,
         now: Time,
@@ -118,13 +124,16 @@ impl<G: Game> SnapshotClient<G> {
         message: &[u8],
     ) -> Result<Option<(Tick, Range<usize>)>, Malformed> {
         let mut bits = BitReader::new(message);
+        if bits.read(8) as u8 != SNAPSHOT {
+            return Err(Malformed);
+        }
         if bits.read(8) as u8 != self.game_id {
             return Ok(None);
         }
-        let tick = Tick(bits.read(32) as u32);
-        let repeated = bits.read(6);
+        let tick = nearest(self.newest_tick, bits.read(TICK_BITS) as u32);
+        let repeated = if bits.read_bool() { bits.read(6) } else { 0 };
         let margin = bits.read(15) as i64;
-        let received = Tick(bits.read(32) as u32);
+        let received = bits.read(RECEIVED_BITS) as u32;
         let others = read_others(&mut bits, &self.command_layout);
         let part = self.tables.read(&mut bits, self.wire.all()).ok_or(Malformed)?;
         bits.finish()?;
@@ -132,7 +141,12 @@ impl<G: Game> SnapshotClient<G> {
         if !others.is_empty() {
             self.others = others;
         }
+        let received = Tick(match received {
+            0 => 0,
+            received => tick.0.saturating_add(received).saturating_sub(RECEIVED_BACK_MAX),
+        });
         self.received = self.received.max(received);
+        self.newest_tick = self.newest_tick.max(tick);
         let margin = (margin != 0).then(|| ((margin - 16_384) * MARGIN_UNIT_MICROS) as f64);
         self.clock.observe(now, tick, half_trip, margin.map(|margin| (margin, received)));
         let slots = part.slots;
@@ -224,7 +238,7 @@ impl<G: Game> SnapshotClient<G> {
     /// Starts from the newest snapshot and steps again what was predicted before.
     fn repredict(&mut self) {
         let until = self.predicted.tick();
-        self.predicted = self.snapshot.clone();
+        self.predicted.clone_from(&self.snapshot);
         while self.predicted.tick() < until {
             self.step();
         }
@@ -268,6 +282,13 @@ impl<G: Game> SnapshotClient<G> {
 pub(crate) fn content_of(welcome: &[u8]) -> Option<u64> {
     let name = welcome.last_chunk()?;
     Some(u64::from_le_bytes(*name))
+}
+
+/// The tick nearest to `around` with these low bits.
+fn nearest(around: Tick, low: u32) -> Tick {
+    let unused = 32 - TICK_BITS;
+    let ahead = (low.wrapping_sub(around.0) << unused).cast_signed() >> unused;
+    Tick(around.0.saturating_add_signed(ahead))
 }
 
 /// The table that both ends have before anything is sent.
@@ -317,10 +338,8 @@ fn fill<E: Entities>(world: &mut World<E>, table: &Table, layouts: &Layouts, me:
             0 => (Precision::Shown, None),
             _ => (Precision::State, Some(me)),
         };
-        let layouts = layouts.at(precision);
         if let Some(mut entity) = E::default_of(head.kind / 2) {
-            let layout = &layouts[usize::from(head.kind / 2)];
-            entity.scatter(layouts, table.record(slot, layout));
+            entity.scatter(layouts.at(precision), table.lend(slot));
             world.put(head.id, owner, entity);
         }
     }

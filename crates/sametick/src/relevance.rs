@@ -25,7 +25,7 @@ pub const CELLS_MAX: usize = 1 << 14;
 /// assert_eq!(visible.len(), 1);
 /// ```
 pub fn everything<E: Entities>(world: &World<E>, visible: &mut Slots) {
-    world.entities().for_each(|(id, _)| visible.insert(id.slot()));
+    world.occupied(visible);
 }
 
 /// Whoever is at most so far from the eye; those without a place are always in sight.

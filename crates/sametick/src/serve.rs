@@ -3,7 +3,7 @@
 
 use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::changes::Changes;
-use crate::commands::CommandQueue;
+use crate::commands::{AHEAD_TICKS_MAX, CommandQueue};
 use crate::delta;
 use crate::entities::Layouts;
 use crate::entity::EntityId;
@@ -12,7 +12,7 @@ use crate::fields::Networked;
 use crate::game::{Audience, Emitted, EventKey, Game, Turn};
 use crate::record::{Layout, Precision};
 use crate::slots::Slots;
-use crate::snapshot::{ClientBase, Frame};
+use crate::snapshot::{Candidate, ClientBase, Frame};
 use crate::time::{Span, Time};
 use crate::versions::{VersionId, Versions, WireLayouts};
 use crate::world::{PlayerId, Tick, World};
@@ -37,7 +37,21 @@ impl Default for Rates {
 const CATCH_UP_TICKS_MAX: u32 = 10;
 
 /// How often versions that nobody names are swept away.
-const SWEEP_TICKS: u32 = 60;
+const SWEEP_TICKS: u32 = 15;
+
+/// What precedes each message to a client.
+pub(crate) const WELCOME: u8 = 0;
+pub(crate) const SNAPSHOT: u8 = 1;
+pub(crate) const EVENT: u8 = 2;
+
+/// A snapshot names the low bits of its tick: enough for hours of silence.
+pub(crate) const TICK_BITS: u32 = 24;
+pub(crate) const TICK_MASK: u64 = (1 << TICK_BITS) - 1;
+
+/// The newest command that came is told from the snapshot's tick on; zero is further back than that.
+pub(crate) const RECEIVED_BITS: u32 = 8;
+pub(crate) const RECEIVED_BACK_MAX: u32 = 191;
+const _: () = assert!(RECEIVED_BACK_MAX + AHEAD_TICKS_MAX < 1 << RECEIVED_BITS);
 
 /// What a margin is told in.
 pub(crate) const MARGIN_UNIT_MICROS: i64 = 100;
@@ -58,7 +72,12 @@ pub(crate) struct SnapshotServer<G: Game> {
     /// Which game this is; it changes with the map.
     game_id: u8,
     changes: Changes,
+    candidates: Vec<Candidate>,
     players: Vec<Player<G>>,
+    /// The commands of one message.
+    commands_read: Vec<(Tick, G::Command)>,
+    /// The commands of one tick.
+    commands: Vec<(PlayerId, Option<G::Command>)>,
     joined: Vec<PlayerId>,
     left: Vec<PlayerId>,
     next_tick_at: Time,
@@ -94,7 +113,7 @@ impl<G: Game> SnapshotServer<G> {
         G::populate(&content, &mut world);
         let unsettled = u64::from(world.settle().is_err());
         let mut versions = Versions::default();
-        versions.update(&world, &layouts);
+        versions.update(&mut world, &layouts);
         Self {
             world,
             loaded: versions.shown(),
@@ -108,7 +127,10 @@ impl<G: Game> SnapshotServer<G> {
             command_layout: Layout::of::<G::Command>(Precision::State),
             versions,
             changes: Changes::default(),
+            candidates: Vec::new(),
             players: Vec::new(),
+            commands_read: Vec::new(),
+            commands: Vec::new(),
             joined: Vec::new(),
             left: Vec::new(),
             next_tick_at: now,
@@ -172,7 +194,7 @@ impl<G: Game> SnapshotServer<G> {
         from: PlayerId,
         message: &[u8],
     ) -> Result<(), Malformed> {
-        let player = self.players.iter_mut().find(|player| player.id == from).ok_or(Malformed)?;
+        let player = find(&mut self.players, from).ok_or(Malformed)?;
         let mut bits = BitReader::new(message);
         if bits.read(8) as u8 != self.game_id {
             // Of the game before: nothing of it counts any more.
@@ -182,15 +204,14 @@ impl<G: Game> SnapshotServer<G> {
         let wants_commands = bits.read_bool();
         let newest = bits.read(32);
         let before = bits.read(32) as u32;
-        let tick = player.commands.read(&mut bits, &self.command_layout);
+        let first_new =
+            player.commands.read(&mut bits, &self.command_layout, &mut self.commands_read);
         bits.finish()?;
-        let first_new = tick?;
+        let first_new = first_new?;
+        player.commands.take(&mut self.commands_read);
         player.snapshot_every = every.max(self.rates.ticks_per_snapshot);
         player.wants_commands = wants_commands;
-        player.base.acknowledge(newest);
-        for back in (1..=32).filter(|back| before & 1 << (back - 1) != 0) {
-            player.base.acknowledge(newest.saturating_sub(back));
-        }
+        player.base.acknowledge(newest, before);
         let Some(tick) = first_new else { return Ok(()) };
         let ahead = i64::from(tick.0) - i64::from(self.world.tick().0) - 1;
         let until_next = (self.next_tick_at - now).as_micros() as i64
@@ -218,14 +239,11 @@ impl<G: Game> SnapshotServer<G> {
     }
 
     fn step(&mut self) {
-        let commands: Vec<(PlayerId, Option<G::Command>)> = self
-            .players
-            .iter_mut()
-            .map(|player| {
-                player.last_command = player.commands.next::<G>();
-                (player.id, player.last_command.clone())
-            })
-            .collect();
+        self.commands.clear();
+        self.commands.extend(self.players.iter_mut().map(|player| {
+            player.last_command = player.commands.next::<G>();
+            (player.id, player.last_command.clone())
+        }));
         let tick = Tick(self.world.tick().0 + 1);
         let turn = Turn {
             tick,
@@ -234,7 +252,7 @@ impl<G: Game> SnapshotServer<G> {
             content: &self.content,
             joined: &self.joined,
             left: &self.left,
-            commands: &commands,
+            commands: &self.commands,
             events: RefCell::default(),
         };
         G::step(&mut self.world, &turn);
@@ -258,7 +276,7 @@ impl<G: Game> SnapshotServer<G> {
     }
 
     fn update_versions(&mut self) {
-        self.versions.update(&self.world, &self.layouts);
+        self.versions.update(&mut self.world, &self.layouts);
         self.versions_at = self.world.tick();
         self.changes.clear();
     }
@@ -307,7 +325,7 @@ impl<G: Game> SnapshotServer<G> {
 
     /// Hands out what a player is to be told of events: whether reliably, and the message.
     pub(crate) fn take_events(&mut self, to: PlayerId) -> Vec<(bool, Vec<u8>)> {
-        let player = self.players.iter_mut().find(|player| player.id == to);
+        let player = find(&mut self.players, to);
         player.map(|player| std::mem::take(&mut player.events)).unwrap_or_default()
     }
 
@@ -319,7 +337,7 @@ impl<G: Game> SnapshotServer<G> {
         budget_bytes: usize,
         mut part: impl FnMut(u64, &[u8]),
     ) {
-        let Some(player) = self.players.iter_mut().find(|player| player.id == to) else { return };
+        let Some(player) = find(&mut self.players, to) else { return };
         if !player.snapshot_is_due || budget_bytes < MESSAGE_BYTES_MIN {
             return;
         }
@@ -328,36 +346,38 @@ impl<G: Game> SnapshotServer<G> {
         if self.versions_at != self.world.tick() {
             self.update_versions();
         }
-        let Some(player) = self.players.iter_mut().find(|player| player.id == to) else { return };
+        let Some(player) = find(&mut self.players, to) else { return };
         self.visible.clear();
         G::relevant(&self.world, &self.content, to, &mut self.visible);
-        let ids: Vec<Option<EntityId>> = self.world.ids().collect();
-        let id_of = |slot: usize| ids.get(slot).copied().flatten();
         player.seen.clear();
-        player.seen.extend(self.visible.iter().filter_map(id_of));
+        player.seen.extend(self.visible.iter().filter_map(|slot| self.world.tenant(slot)));
         let margin = player.margin_micros.take().map(|micros| micros / MARGIN_UNIT_MICROS);
         let margin = margin.map_or(0, |units| units.clamp(-16_383, 16_383) + 16_384);
         let repeated = std::mem::take(&mut player.commands.repeated).min(63);
         let tick = self.world.tick();
-        let newest = player.commands.newest;
+        let received = (player.commands.newest.0 + RECEIVED_BACK_MAX).saturating_sub(tick.0);
         let game_id = self.game_id;
         let others = if player.wants_commands { self.others(to) } else { Vec::new() };
-        let Some(player) = self.players.iter_mut().find(|player| player.id == to) else { return };
+        let Some(player) = find(&mut self.players, to) else { return };
         let command_layout = &self.command_layout;
         let head = move |bits: &mut BitWriter| {
+            bits.write(u64::from(SNAPSHOT), 8);
             bits.write(u64::from(game_id), 8);
-            bits.write(u64::from(tick.0), 32);
-            bits.write(u64::from(repeated), 6);
+            bits.write(u64::from(tick.0) & TICK_MASK, TICK_BITS);
+            bits.write_bool(repeated > 0);
+            if repeated > 0 {
+                bits.write(u64::from(repeated), 6);
+            }
             bits.write(margin as u64, 15);
-            bits.write(u64::from(newest.0), 32);
+            bits.write(u64::from(received), RECEIVED_BITS);
         };
         let world = &self.world;
-        let update_every = |slot| id_of(slot).map_or(1, |id| G::update_every(world, to, id));
         let mut frame = Frame {
             layouts: self.wire.all(),
             versions: &self.versions,
             changes: &mut self.changes,
-            update_every: &update_every,
+            candidates: &mut self.candidates,
+            update_every: |id: EntityId| G::update_every(world, to, id),
         };
         self.bits.clear();
         head(&mut self.bits);
@@ -409,10 +429,20 @@ impl<G: Game> SnapshotServer<G> {
     }
 }
 
+/// Players are kept by number.
+fn find<G: Game>(players: &mut [Player<G>], id: PlayerId) -> Option<&mut Player<G>> {
+    let index = players.binary_search_by_key(&id, |player| player.id).ok()?;
+    players.get_mut(index)
+}
+
 /// Of how many others' commands a snapshot tells.
 const OTHERS_MAX: usize = 63;
 
 fn write_others<C: Networked>(bits: &mut BitWriter, layout: &Layout, others: &[(PlayerId, C)]) {
+    bits.write_bool(!others.is_empty());
+    if others.is_empty() {
+        return;
+    }
     bits.write(others.len() as u64, 6);
     for (player, command) in others {
         bits.write(u64::from(player.0), 16);
@@ -425,7 +455,8 @@ pub(crate) fn read_others<C: Networked>(
     layout: &Layout,
 ) -> Vec<(PlayerId, C)> {
     let mut others = Vec::new();
-    for _ in 0..bits.read(6) {
+    let count = if bits.read_bool() { bits.read(6) } else { 0 };
+    for _ in 0..count {
         let player = PlayerId(bits.read(16) as u16);
         let mut words = vec![0; layout.len()];
         delta::read(bits, layout, layout.initial(), &mut words);

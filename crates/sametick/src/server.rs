@@ -5,17 +5,12 @@ use crate::endpoint::{Answer, Listener, ListenerConfig, ListenerEvent};
 use crate::game::Game;
 use crate::peer::Peer;
 use crate::secure::{ConnectionId, GateConfig, Past, Random, TokenKey};
-use crate::serve::{Rates, SnapshotServer};
+use crate::serve::{EVENT, Rates, SnapshotServer, WELCOME};
 use crate::time::{Span, Time};
 use crate::world::{PlayerId, World};
 
 /// A player who drops out keeps its place for so long.
 pub const PLACE_KEPT: Span = Span::seconds(60);
-
-/// What precedes each message to a client.
-pub(crate) const WELCOME: u8 = 0;
-pub(crate) const SNAPSHOT: u8 = 1;
-pub(crate) const EVENT: u8 = 2;
 
 /// What a server tells its owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,8 +96,21 @@ impl<G: Game> Server<G> {
         random: &mut dyn Random,
     ) -> Option<Answer> {
         let mut heard = Vec::new();
-        let answer = self.listener.receive(now, from, datagram, random, &mut |event| {
-            heard.push(Heard::from(event));
+        let Self { listener, half, seats, malformed, .. } = self;
+        let answer = listener.receive(now, from, datagram, random, &mut |event| match event {
+            // What was heard before waits, so this waits too.
+            ListenerEvent::Message { connection, event: Event::Unreliable(message) }
+                if heard.is_empty() =>
+            {
+                let is_theirs = |seat: &&Seat| seat.connection == Some(connection);
+                // Most often it stands where its connection does.
+                let likely = seats.get(usize::from(connection.slot())).filter(is_theirs);
+                let seat = likely.or_else(|| seats.iter().find(is_theirs));
+                let read = seat.map(|seat| half.read(now, seat.player, message));
+                // A connection whose player came back on another has nothing more to say.
+                *malformed += u64::from(matches!(read, Some(Err(_))));
+            }
+            event => heard.extend(Heard::of(event)),
         });
         heard.into_iter().for_each(|heard| self.hear(now, heard));
         answer
@@ -111,7 +119,7 @@ impl<G: Game> Server<G> {
     /// Steps what is due, and says to each player what it may see.
     pub fn advance(&mut self, now: Time) {
         let mut heard = Vec::new();
-        self.listener.advance(now, &mut |event| heard.push(Heard::from(event)));
+        self.listener.advance(now, &mut |event| heard.extend(Heard::of(event)));
         heard.into_iter().for_each(|heard| self.hear(now, heard));
         let half = &mut self.half;
         self.seats.retain(|seat| {
@@ -134,9 +142,8 @@ impl<G: Game> Server<G> {
             }
             let budget = self.listener.budget_bytes(now, connection);
             let listener = &mut self.listener;
-            self.half.write(seat.player, PAYLOAD_BYTES_MAX - 1, budget, |number, part| {
-                let message = [&[SNAPSHOT], part].concat();
-                listener.send_unreliable(connection, number as u32, &message);
+            self.half.write(seat.player, PAYLOAD_BYTES_MAX, budget, |number, part| {
+                listener.send_unreliable(connection, number as u32, part);
             });
         }
     }
@@ -218,7 +225,6 @@ impl<G: Game> Server<G> {
                     self.events.push(ServerEvent::Left { player: seat.player, reason });
                 }
             }
-            Heard::Other => {}
         }
     }
 
@@ -252,20 +258,20 @@ enum Heard {
     Connected(ConnectionId, u64),
     Unreliable(ConnectionId, Vec<u8>),
     Left(ConnectionId, CloseReason),
-    Other,
 }
 
-impl From<ListenerEvent<'_>> for Heard {
-    fn from(event: ListenerEvent<'_>) -> Self {
+impl Heard {
+    /// None if nothing is to be done.
+    fn of(event: ListenerEvent<'_>) -> Option<Self> {
         match event {
             ListenerEvent::Connected { connection, client_id, .. } => {
-                Self::Connected(connection, client_id)
+                Some(Self::Connected(connection, client_id))
             }
             ListenerEvent::Message { connection, event: Event::Unreliable(message) } => {
-                Self::Unreliable(connection, message.to_vec())
+                Some(Self::Unreliable(connection, message.to_vec()))
             }
-            ListenerEvent::Left { connection, reason, .. } => Self::Left(connection, reason),
-            ListenerEvent::Message { .. } => Self::Other,
+            ListenerEvent::Left { connection, reason, .. } => Some(Self::Left(connection, reason)),
+            ListenerEvent::Message { .. } => None,
         }
     }
 }

@@ -20,7 +20,7 @@ const _: () = assert!(ENTITY_SLOTS_MAX.is_multiple_of(CHUNK_SLOTS));
 /// assert!(visible.contains(40) && !visible.contains(41));
 /// assert_eq!(visible.iter().collect::<Vec<_>>(), [40]);
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Slots {
     /// Without empty chunks at the end, so that equal sets are equal.
     chunks: Vec<u32>,
@@ -104,6 +104,15 @@ impl Slots {
         }
     }
 
+    /// Adds whole chunks from the first on, the first slot of each lowest.
+    pub(crate) fn insert_chunks(&mut self, mut chunks: impl Iterator<Item = u32>) {
+        for (members, more) in self.chunks.iter_mut().zip(&mut chunks) {
+            *members |= more;
+        }
+        self.chunks.extend(chunks);
+        self.trim();
+    }
+
     /// Makes one chunk what `members` says.
     pub(crate) fn set_chunk(&mut self, chunk: usize, members: u32) {
         if self.chunks.len() <= chunk && members != 0 {
@@ -128,6 +137,17 @@ impl Slots {
         while self.chunks.last() == Some(&0) {
             self.chunks.pop();
         }
+    }
+}
+
+impl Clone for Slots {
+    fn clone(&self) -> Self {
+        Self { chunks: self.chunks.clone() }
+    }
+
+    /// In its own memory.
+    fn clone_from(&mut self, other: &Self) {
+        self.chunks.clone_from(&other.chunks);
     }
 }
 

@@ -7,15 +7,30 @@
 //!
 //! A snapshot that does not fit one datagram goes in parts, each a range of slots with a name and a
 //! base of its own: a lost part costs its range and nothing else.
+//!
+//! | bits | of a part |
+//! |---|---|
+//! | 16 | the low bits of its number |
+//! | 6 | how far back its base is; zero is the map as loaded |
+//! | 8, 8 | the first chunk of 32 slots, and how many there are |
+//! | any | each chunk |
+//!
+//! | bits | of a chunk |
+//! |---|---|
+//! | 1, 32 | whether others are in sight than in the base; if so, who |
+//! | 1 | whether anyone in sight changed; nothing follows if not |
+//! | 1, one each | whether anyone in sight did not; if so, who |
+//! | 1, one each | whether any of the changed is told whole; if so, who |
+//! | any | each change: if whole, generation and kind, against initial values; else against the base |
 
 use crate::bits::{BitReader, BitWriter};
-use crate::changes::Changes;
+use crate::changes::{Change, Changes};
 use crate::delta;
 use crate::entity::{ENTITY_SLOTS_MAX, EntityId, GENERATION_BITS};
 use crate::record::Layout;
 use crate::slots::{CHUNK_SLOTS, Slots, places, read_members, write_members};
 use crate::table::{Head, Table};
-use crate::versions::{VersionId, Versions};
+use crate::versions::{GROUP_SLOTS, VersionId, Versions};
 use crate::world::PlayerId;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -25,6 +40,11 @@ pub const TABLES_MAX: usize = 32;
 
 /// The most that a part takes besides its entities.
 const HEAD_BITS_MAX: usize = 16 + 6 + 2 * 8;
+
+/// The most that a chunk takes besides: who is in sight, who is carried, and who of them whole.
+const CHUNK_HEAD_BITS_MAX: usize = 33 + 34 + 33;
+/// How many groups of neighbours make a chunk.
+const CHUNK_GROUPS: usize = CHUNK_SLOTS / GROUP_SLOTS;
 
 const NUMBER_BITS: u32 = 16;
 /// How far back a base is; zero is the empty table that both ends begin with.
@@ -40,11 +60,13 @@ pub(crate) struct ClientBase {
     /// What both ends have before anything is sent: the map's entities, out of sight.
     loaded: Vec<VersionId>,
     tables: VecDeque<SentTable>,
+    /// Tables that nobody needs any more, for their memory.
+    spare: Vec<SentTable>,
     /// By slot, the number of the part that last carried it.
     carried: Vec<u64>,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct SentTable {
     number: u64,
     chunks: Range<usize>,
@@ -55,18 +77,30 @@ struct SentTable {
 }
 
 /// Everything that all clients' snapshots of one tick share.
-pub(crate) struct Frame<'a> {
+pub(crate) struct Frame<'a, F> {
     pub(crate) layouts: &'a [Layout],
     pub(crate) versions: &'a Versions,
     pub(crate) changes: &'a mut Changes,
-    /// In every which snapshot a slot is told of.
-    pub(crate) update_every: &'a dyn Fn(usize) -> u32,
+    /// Room for the changes of one part.
+    pub(crate) candidates: &'a mut Vec<Candidate>,
+    /// In every which snapshot the viewer is told of an entity.
+    pub(crate) update_every: F,
 }
 
-/// One changed entity that may be carried: its slot, and its change in the cache.
-struct Candidate {
-    slot: usize,
-    change: Range<usize>,
+/// Changed neighbours that may be carried together: which of their group, and their changes in the
+/// cache.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Candidate {
+    group: usize,
+    members: u8,
+    change: Change,
+}
+
+impl Candidate {
+    /// The first of its slots.
+    fn slot(&self) -> usize {
+        self.group * GROUP_SLOTS + self.members.trailing_zeros() as usize
+    }
 }
 
 impl ClientBase {
@@ -75,17 +109,38 @@ impl ClientBase {
         Self { loaded, ..Self::default() }
     }
 
-    /// Takes in that the client has decoded the part `number`.
-    pub(crate) fn acknowledge(&mut self, number: u64) {
-        let table = self.tables.iter_mut().find(|table| table.number == number);
-        let Some(table) = table.filter(|table| !table.is_acknowledged) else { return };
-        table.is_acknowledged = true;
-        let chunks = table.chunks.clone();
-        // Older ones of the same range serve nobody any more: what is under way has tables of its own.
-        self.tables.retain(|table| {
-            let is_covered = chunks.start <= table.chunks.start && table.chunks.end <= chunks.end;
-            !(table.is_acknowledged && table.number < number && is_covered)
-        });
+    /// Takes in that the client has decoded the part `newest` and, a bit each, which of the 32 before it.
+    pub(crate) fn acknowledge(&mut self, newest: u64, before: u32) {
+        let is_told = |number: u64| match newest.checked_sub(number) {
+            Some(0) => true,
+            Some(back @ 1..=32) => before & 1 << (back - 1) != 0,
+            _ => false,
+        };
+        let mut has_news = false;
+        for table in self.tables.iter_mut().filter(|table| !table.is_acknowledged) {
+            table.is_acknowledged = is_told(table.number);
+            has_news |= table.is_acknowledged;
+        }
+        if has_news {
+            self.retire();
+        }
+    }
+
+    /// Takes away tables whose range a newer acknowledged one has: nothing will be built on them any
+    /// more, whether the client has them or not.
+    fn retire(&mut self) {
+        let mut index = 0;
+        while index < self.tables.len() {
+            let old = &self.tables[index].chunks;
+            let covers = |new: &SentTable| {
+                new.is_acknowledged && new.chunks.start <= old.start && old.end <= new.chunks.end
+            };
+            if self.tables.range(index + 1..).any(covers) {
+                self.spare.extend(self.tables.remove(index));
+            } else {
+                index += 1;
+            }
+        }
     }
 
     /// All versions that the tables name.
@@ -96,7 +151,8 @@ impl ClientBase {
     /// Bytes on the heap.
     pub(crate) fn memory_bytes(&self) -> usize {
         let table = |table: &SentTable| table.versions.capacity() * size_of::<VersionId>() + 16;
-        self.tables.iter().map(table).sum::<usize>() + self.carried.capacity() * size_of::<u64>()
+        let tables = self.tables.iter().chain(&self.spare);
+        tables.map(table).sum::<usize>() + self.carried.capacity() * size_of::<u64>()
     }
 
     /// Writes the parts of a snapshot of those in sight, each of at most `bytes_max`, and hands each
@@ -104,7 +160,7 @@ impl ClientBase {
     /// least recently, so that everyone's turn comes.
     pub(crate) fn write(
         &mut self,
-        frame: &mut Frame<'_>,
+        frame: &mut Frame<'_, impl Fn(EntityId) -> u32>,
         viewer: PlayerId,
         visible: &Slots,
         (bytes_max, budget_bytes): (usize, usize),
@@ -112,145 +168,218 @@ impl ClientBase {
         bits: &mut BitWriter,
     ) {
         let slots = frame.versions.slots_used();
+        let own = frame.versions.owned(viewer);
         self.carried.resize(slots.max(self.carried.len()), 0);
         let chunks = slots.div_ceil(CHUNK_SLOTS);
         let mut from = 0;
         let mut budget_bits = 8 * budget_bytes;
         loop {
-            let written = self.write_part(
-                frame,
-                viewer,
-                visible,
-                from..chunks,
-                8 * bytes_max,
-                &mut budget_bits,
-                bits,
-            );
+            let before = bits.bits_written();
+            let (now, back) = self.next_table(from..chunks, slots);
+            let bits_max = (8 * bytes_max).saturating_sub(before);
+            let end = self.choose(frame, own, visible, from..chunks, &now, (true, bits_max));
+            if !fits(frame.candidates, bits_max.min(budget_bits)) {
+                self.choose(frame, own, visible, from..end, &now, (false, usize::MAX));
+                self.fit(frame.candidates, own, bits_max.min(budget_bits));
+            }
+            self.write_part(frame, own, visible, from..end, (now, back), bits);
+            budget_bits = budget_bits.saturating_sub(bits.bits_written() - before);
             part(self.last_number, bits);
-            from = written;
+            from = end;
             if from >= chunks {
                 return;
             }
-            bits.clear();
         }
     }
 
-    /// Writes one part from the first of `chunks` on and gives the chunk where the next one starts.
-    #[expect(clippy::too_many_arguments, reason = "a part is a snapshot with a range and a size")]
-    #[expect(clippy::too_many_lines, reason = "what is chosen and what is written, in one order")]
-    fn write_part(
-        &mut self,
-        frame: &mut Frame<'_>,
-        viewer: PlayerId,
+    /// A copy of the table to build on, and how far back that is.
+    fn next_table(&mut self, chunks: Range<usize>, slots: usize) -> (SentTable, u64) {
+        let mut now = self.spare.pop().unwrap_or_default();
+        let number = self.last_number + 1;
+        let mut back = 0;
+        if let Some(base) = self.base_for(&chunks).map(|index| &self.tables[index]) {
+            back = number - base.number;
+            now.versions.clone_from(&base.versions);
+            now.visible.clone_from(&base.visible);
+        } else {
+            now.versions.clone_from(&self.loaded);
+            now.visible.clear();
+        }
+        now.versions.resize(slots.max(now.versions.len()), VersionId::NONE);
+        (now.number, now.is_acknowledged) = (number, false);
+        (now, back)
+    }
+
+    /// Finds what changed, chunk by chunk until a part is full; gives the chunk where the next starts.
+    /// Neighbours come together if they may, unless one of them is the viewer's own.
+    fn choose(
+        &self,
+        frame: &mut Frame<'_, impl Fn(EntityId) -> u32>,
+        own: Own<'_>,
         visible: &Slots,
         chunks: Range<usize>,
-        bits_max: usize,
-        budget_bits: &mut usize,
-        bits: &mut BitWriter,
+        now: &SentTable,
+        (together, bits_max): (bool, usize),
     ) -> usize {
-        let base = self.base_for(&chunks);
-        let number = self.last_number + 1;
-        let loaded = || SentTable { versions: self.loaded.clone(), ..SentTable::default() };
-        let mut now = base.map_or_else(loaded, |index| self.tables[index].clone());
-        let back = base.map_or(0, |index| number - self.tables[index].number);
-        now.versions.resize(frame.versions.slots_used().max(now.versions.len()), VersionId::NONE);
-        // What each chunk would take, until the part is full.
-        let mut candidates: Vec<Candidate> = Vec::new();
+        frame.candidates.clear();
+        let groups = frame.versions.slots_used() / GROUP_SLOTS;
         let mut bits_used = HEAD_BITS_MAX;
-        let mut end = chunks.start;
-        while end < chunks.end {
-            let before = candidates.len();
-            let mut chunk_bits = 1 + 32 + 1 + 32;
-            for place in places(chunk_of(visible, end)) {
-                let slot = end * CHUNK_SLOTS + place;
-                let newest = frame.versions.newest(slot, viewer);
-                let is_due = || {
-                    let age = number - self.carried[slot];
-                    age >= u64::from((frame.update_every)(slot)) || now.versions[slot].is_none()
-                };
-                if newest != now.versions[slot] && is_due() {
-                    let change = frame.changes.get(
-                        frame.layouts,
-                        frame.versions,
-                        now.versions[slot],
-                        newest,
-                    );
-                    chunk_bits += change.len();
-                    candidates.push(Candidate { slot, change });
+        for chunk in chunks.clone() {
+            let before = frame.candidates.len();
+            let mut chunk_bits = CHUNK_HEAD_BITS_MAX;
+            let first = chunk * CHUNK_GROUPS;
+            for group in first..(first + CHUNK_GROUPS).min(groups) {
+                let is_own = own.iter().any(|(_, slot)| slot / GROUP_SLOTS == group);
+                let in_sight = chunk_of(visible, chunk) >> (group % CHUNK_GROUPS * GROUP_SLOTS);
+                let members = self.due(frame, own, group, now) & in_sight as u8;
+                let Frame { layouts, versions, changes, candidates, .. } = frame;
+                let known = &now.versions.as_chunks::<GROUP_SLOTS>().0[group];
+                if members != 0 && together && !is_own {
+                    let change = changes.get_run(layouts, versions, group, (known, members));
+                    chunk_bits += change.bits as usize;
+                    candidates.push(Candidate { group, members, change });
+                    continue;
+                }
+                for place in places(u32::from(members)) {
+                    let slot = group * GROUP_SLOTS + place;
+                    let pair = (known[place], versions.newest(slot, own));
+                    let change = changes.get(layouts, versions, slot, pair);
+                    chunk_bits += change.bits as usize;
+                    candidates.push(Candidate { group, members: 1 << place, change });
                 }
             }
-            if bits_used + chunk_bits > bits_max && end > chunks.start {
-                candidates.truncate(before);
-                break;
+            if bits_used + chunk_bits > bits_max && chunk > chunks.start {
+                frame.candidates.truncate(before);
+                return chunk;
             }
             bits_used += chunk_bits;
-            end += 1;
         }
-        let is_own = |slot| frame.versions.is_own(slot, viewer);
-        self.fit(&mut candidates, bits_max.min(*budget_bits), is_own);
-        let written = bits.bits_written();
-        self.last_number = number;
-        bits.write(number & 0xffff, NUMBER_BITS);
+        chunks.end
+    }
+
+    /// Who of a group changed and is to be told of now, a bit each.
+    #[inline]
+    fn due(
+        &self,
+        frame: &Frame<'_, impl Fn(EntityId) -> u32>,
+        own: Own<'_>,
+        group: usize,
+        now: &SentTable,
+    ) -> u8 {
+        let slots = group * GROUP_SLOTS..(group + 1) * GROUP_SLOTS;
+        let known = &now.versions.as_chunks::<GROUP_SLOTS>().0[group];
+        let mut newest = *frame.versions.group(group);
+        for (_, slot) in own.iter().filter(|(_, slot)| slots.contains(slot)) {
+            newest[slot - slots.start] = frame.versions.newest(*slot, own);
+        }
+        let mut members = 0;
+        for place in 0..GROUP_SLOTS {
+            let is_news = newest[place] != known[place] && !newest[place].is_none();
+            members |= u8::from(is_news) << place;
+        }
+        for place in places(u32::from(members)) {
+            let entity = frame.versions.get(newest[place]).map(|(head, _)| head.id);
+            let every = u64::from(entity.map_or(1, &frame.update_every));
+            let age = || now.number - self.carried[slots.start + place];
+            if every > 1 && !known[place].is_none() && age() < every {
+                members &= !(1 << place);
+            }
+        }
+        members
+    }
+
+    /// Writes one part: the changes that were chosen, on the table `now`, which is then the part's.
+    fn write_part(
+        &mut self,
+        frame: &mut Frame<'_, impl Fn(EntityId) -> u32>,
+        own: Own<'_>,
+        visible: &Slots,
+        chunks: Range<usize>,
+        (mut now, back): (SentTable, u64),
+        bits: &mut BitWriter,
+    ) {
+        self.last_number = now.number;
+        bits.write(now.number & 0xffff, NUMBER_BITS);
         bits.write(back, BACK_BITS);
         bits.write(chunks.start as u64, CHUNK_BITS);
-        bits.write((end - chunks.start) as u64, CHUNK_BITS);
-        let mut rest = candidates.iter().peekable();
-        for chunk in chunks.start..end {
-            let mut members = 0;
-            let mut ahead = rest.clone();
-            while let Some(candidate) = ahead.next_if(|c| c.slot / CHUNK_SLOTS == chunk) {
-                members |= 1 << (candidate.slot % CHUNK_SLOTS);
-            }
+        bits.write(chunks.len() as u64, CHUNK_BITS);
+        let mut rest = &frame.candidates[..];
+        for chunk in chunks.clone() {
+            let end = (chunk + 1) * CHUNK_GROUPS;
+            let count = rest.iter().position(|c| c.group >= end).unwrap_or(rest.len());
+            let (carried, behind) = rest.split_at(count);
+            rest = behind;
+            let [members, whole] = carried.iter().fold([0, 0], |sum, candidate| {
+                let place = candidate.group % CHUNK_GROUPS * GROUP_SLOTS;
+                let pair = [candidate.members, candidate.change.whole];
+                [0, 1].map(|index| sum[index] | u32::from(pair[index]) << place)
+            });
             // Whom the client does not know yet, and is not told of now, it cannot see.
             let is_known = |slot: usize| {
                 let head = |version| frame.versions.get(version).map(|(head, _)| head);
-                head(now.versions[slot]) == head(frame.versions.newest(slot, viewer))
+                let newest = head(frame.versions.newest(slot, own));
+                newest.is_some() && head(now.versions[slot]) == newest
             };
             let unknown = places(chunk_of(visible, chunk) & !members)
                 .filter(|place| !is_known(chunk * CHUNK_SLOTS + place))
                 .fold(0, |unknown, place| unknown | 1 << place);
             let in_sight = chunk_of(visible, chunk) & !unknown;
-            write_visible(bits, in_sight, chunk_of(&now.visible, chunk));
-            now.visible.set_chunk(chunk, in_sight);
-            write_members(bits, members, in_sight);
-            while let Some(candidate) = rest.next_if(|c| c.slot / CHUNK_SLOTS == chunk) {
-                frame.changes.write(candidate.change.clone(), bits);
-                now.versions[candidate.slot] = frame.versions.newest(candidate.slot, viewer);
-                self.carried[candidate.slot] = number;
+            let before = chunk_of(&now.visible, chunk);
+            write_visible(bits, in_sight, before);
+            if in_sight != before {
+                now.visible.set_chunk(chunk, in_sight);
+            }
+            write_changed(bits, members, in_sight);
+            write_members(bits, whole, members);
+            for candidate in carried {
+                frame.changes.write(candidate.change, bits);
+                self.carry(frame.versions, own, candidate, &mut now);
             }
         }
-        *budget_bits = budget_bits.saturating_sub(bits.bits_written() - written);
-        (now.number, now.chunks, now.is_acknowledged) = (number, chunks.start..end, false);
+        now.chunks = chunks;
         self.tables.push_back(now);
         if self.tables.len() > TABLES_MAX {
             self.forget_one();
         }
-        end
     }
 
-    /// Drops those whose turn is not now, if not all fit.
-    fn fit(
-        &self,
-        candidates: &mut Vec<Candidate>,
-        bits_max: usize,
-        is_own: impl Fn(usize) -> bool,
+    /// Notes that the client will have what a candidate carried.
+    #[inline]
+    fn carry(
+        &mut self,
+        versions: &Versions,
+        own: Own<'_>,
+        carried: &Candidate,
+        now: &mut SentTable,
     ) {
-        let bits: usize = candidates.iter().map(|candidate| candidate.change.len()).sum();
-        if bits + HEAD_BITS_MAX <= bits_max {
+        let first = carried.group * GROUP_SLOTS;
+        if carried.members == u8::MAX {
+            // A whole group is never the viewer's own.
+            now.versions[first..][..GROUP_SLOTS].copy_from_slice(versions.group(carried.group));
+            self.carried[first..][..GROUP_SLOTS].fill(now.number);
             return;
         }
+        for slot in places(u32::from(carried.members)).map(|place| first + place) {
+            now.versions[slot] = versions.newest(slot, own);
+            self.carried[slot] = now.number;
+        }
+    }
+
+    /// Drops those whose turn is not now, each standing alone.
+    fn fit(&self, candidates: &mut Vec<Candidate>, own: Own<'_>, bits_max: usize) {
         // What a player predicts must never wait: it would be predicted from the past.
-        candidates.sort_by_key(|c| (!is_own(c.slot), self.carried[c.slot]));
+        let is_own = |slot| own.iter().any(|(_, own)| *own == slot);
+        candidates.sort_by_key(|c| (!is_own(c.slot()), self.carried[c.slot()]));
         let mut left = bits_max.saturating_sub(HEAD_BITS_MAX + 2 * CHUNK_SLOTS);
         let fits = |candidate: &Candidate| {
-            let fits = candidate.change.len() <= left;
-            left = left.saturating_sub(candidate.change.len());
+            let fits = candidate.change.bits as usize <= left;
+            left = left.saturating_sub(candidate.change.bits as usize);
             fits
         };
         let count = candidates.iter().map(fits).take_while(|fits| *fits).count();
         // One at least: whatever is too long for its share goes when it is alone.
         candidates.truncate(count.max(1));
-        candidates.sort_by_key(|candidate| candidate.slot);
+        candidates.sort_by_key(Candidate::slot);
     }
 
     /// The newest table that the client has and that carried these chunks or, if there is none, the
@@ -273,8 +402,16 @@ impl ClientBase {
     fn forget_one(&mut self) {
         let newest = self.tables.iter().rposition(|table| table.is_acknowledged);
         let oldest = (0..self.tables.len()).find(|index| Some(*index) != newest);
-        self.tables.remove(oldest.unwrap_or(0));
+        self.spare.extend(self.tables.remove(oldest.unwrap_or(0)));
     }
+}
+
+/// What belongs to the viewer, by slot.
+type Own<'a> = &'a [(PlayerId, usize)];
+
+fn fits(candidates: &[Candidate], bits_max: usize) -> bool {
+    let bits: usize = candidates.iter().map(|candidate| candidate.change.bits as usize).sum();
+    bits + HEAD_BITS_MAX <= bits_max
 }
 
 /// What a part brought.
@@ -291,6 +428,8 @@ pub(crate) struct ServerTables {
     /// What both ends have before anything is sent.
     loaded: Table,
     tables: VecDeque<ReceivedTable>,
+    /// A table that is not needed any more, for its memory.
+    spare: Table,
     newest: u64,
 }
 
@@ -327,7 +466,7 @@ impl ServerTables {
             let named = number.checked_sub(back)?;
             &self.tables.iter().find(|table| table.number == named)?.table
         };
-        let mut table = Table::default();
+        let mut table = std::mem::take(&mut self.spare);
         table.copy_from(base);
         read_chunks(bits, layouts, base, &mut table, first..end);
         if bits.failed() {
@@ -336,8 +475,10 @@ impl ServerTables {
         self.newest = self.newest.max(number);
         let place = self.tables.partition_point(|table| table.number < number);
         self.tables.insert(place, ReceivedTable { number, table });
-        if self.tables.len() > TABLES_MAX + BACK_MAX as usize {
-            self.tables.pop_front();
+        if self.tables.len() > TABLES_MAX + BACK_MAX as usize
+            && let Some(oldest) = self.tables.pop_front()
+        {
+            self.spare = oldest.table;
         }
         let place = self.tables.partition_point(|table| table.number < number);
         let table = &self.tables.get(place)?.table;
@@ -365,8 +506,11 @@ fn read_chunks(
     for chunk in chunks {
         let in_sight = read_visible(bits, chunk_of(&base.visible, chunk));
         visible.set_chunk(chunk, in_sight);
-        for place in places(read_members(bits, in_sight)) {
-            read_entity(bits, layouts, base, now, chunk * CHUNK_SLOTS + place);
+        let members = read_changed(bits, in_sight);
+        let whole = read_members(bits, members);
+        for place in places(members) {
+            let is_whole = whole & 1 << place != 0;
+            read_entity(bits, layouts, base, now, (chunk * CHUNK_SLOTS + place, is_whole));
             if bits.failed() {
                 return;
             }
@@ -379,22 +523,23 @@ fn read_chunks(
     now.visible = visible;
 }
 
-/// Writes one change: against its base version or, if that is another entity's or none, whole.
+/// Writes one change: against its base version or, if that is another entity's or none, whole; says
+/// which.
 pub(crate) fn write_entity(
     bits: &mut BitWriter,
     layouts: &[Layout],
     base: Option<(Head, &[u32])>,
     head: Head,
     words: &[u32],
-) {
+) -> bool {
     let layout = &layouts[usize::from(head.kind)];
     let known = base.filter(|(base_head, _)| *base_head == head);
-    bits.write_bool(known.is_none());
     if known.is_none() {
         bits.write(u64::from(head.id.generation()), GENERATION_BITS);
         bits.write(u64::from(head.kind), 8);
     }
     delta::write(bits, layout, known.map_or(layout.initial(), |(_, words)| words), words);
+    known.is_none()
 }
 
 fn read_entity(
@@ -402,9 +547,8 @@ fn read_entity(
     layouts: &[Layout],
     base: &Table,
     now: &mut Table,
-    slot: usize,
+    (slot, is_whole): (usize, bool),
 ) {
-    let is_whole = bits.read_bool();
     let head = if is_whole {
         EntityId::new(slot, bits.read(GENERATION_BITS) as u32)
             .map(|id| Head { id, kind: bits.read(8) as u8 })
@@ -436,6 +580,28 @@ fn read_visible(bits: &mut BitReader<'_>, base: u32) -> u32 {
         bits.fail();
     }
     now
+}
+
+/// Writes which of those in sight changed. Nobody is one bit, everybody two: as a rule a world rests or
+/// runs.
+fn write_changed(bits: &mut BitWriter, members: u32, in_sight: u32) {
+    if in_sight != 0 {
+        bits.write_bool(members != 0);
+    }
+    if members != 0 {
+        write_members(bits, in_sight & !members, in_sight);
+    }
+}
+
+fn read_changed(bits: &mut BitReader<'_>, in_sight: u32) -> u32 {
+    if in_sight == 0 || !bits.read_bool() {
+        return 0;
+    }
+    let members = in_sight & !read_members(bits, in_sight);
+    if members == 0 {
+        bits.fail();
+    }
+    members
 }
 
 fn chunk_of(slots: &Slots, chunk: usize) -> u32 {

@@ -97,6 +97,13 @@ impl Table {
         &mut self.words[self.slots[slot].start..][..layout.len()]
     }
 
+    /// The record of a slot that has one, and what happens to stand behind it.
+    #[inline]
+    pub(crate) fn lend(&self, slot: usize) -> &Row {
+        let start = self.slots[slot].start;
+        self.words[start..].first_chunk().expect("a table ends with room for a row")
+    }
+
     /// Makes this table a copy of `other`, in its own memory.
     pub fn copy_from(&mut self, other: &Table) {
         self.slots.clone_from(&other.slots);

@@ -25,6 +25,12 @@ impl VersionId {
     }
 }
 
+/// How many neighbouring slots are looked at together.
+pub(crate) const GROUP_SLOTS: usize = 8;
+
+/// The versions of neighbours.
+pub(crate) type Group = [VersionId; GROUP_SLOTS];
+
 /// An entity's record at one precision.
 #[derive(Clone, Debug)]
 struct Version {
@@ -60,10 +66,14 @@ pub(crate) struct Versions {
     /// The first is nobody's.
     versions: Vec<Version>,
     free: Vec<u32>,
-    /// By slot: as others see it, as its owner does, and whose it is.
-    newest: Vec<[VersionId; 2]>,
-    owners: Vec<Option<PlayerId>>,
+    /// By slot, whole groups: as others see it, as its owner does.
+    shown: Vec<VersionId>,
+    state: Vec<VersionId>,
+    /// Whose slots are, by player.
+    owned: Vec<(PlayerId, usize)>,
     scratch: Table,
+    /// Room for the next sweep.
+    is_named: Vec<bool>,
 }
 
 impl Default for Versions {
@@ -73,58 +83,64 @@ impl Default for Versions {
         Self {
             versions: vec![nobody],
             free: Vec::new(),
-            newest: Vec::new(),
-            owners: Vec::new(),
+            shown: Vec::new(),
+            state: Vec::new(),
+            owned: Vec::new(),
             scratch: Table::default(),
+            is_named: Vec::new(),
         }
     }
 }
 
 impl Versions {
     /// Takes in the world as it is now. Only what differs becomes a new version.
-    pub(crate) fn update<E: Entities>(&mut self, world: &World<E>, layouts: &Layouts) {
-        let mut present = Vec::new();
-        for (id, entity) in world.entities() {
-            present.push(id.slot());
-            self.grow(id.slot() + 1);
-            let owner = world.owner(id);
-            self.owners[id.slot()] = owner;
-            self.add(layouts, Precision::Shown, id, entity.clone());
-            if owner.is_some() {
-                self.add(layouts, Precision::State, id, entity.clone());
+    pub(crate) fn update<E: Entities>(&mut self, world: &mut World<E>, layouts: &Layouts) {
+        self.owned.clear();
+        for (slot, tenant) in world.tenants_mut().enumerate() {
+            self.grow(slot + 1);
+            let Some((id, owner, entity)) = tenant else {
+                (self.shown[slot], self.state[slot]) = (VersionId::NONE, VersionId::NONE);
+                continue;
+            };
+            self.add(layouts, Precision::Shown, id, entity);
+            if let Some(owner) = owner {
+                self.owned.push((owner, slot));
+                self.add(layouts, Precision::State, id, entity);
             } else {
-                self.newest[id.slot()][1] = VersionId::NONE;
+                self.state[slot] = VersionId::NONE;
             }
         }
-        let mut present = present.into_iter().peekable();
-        for slot in 0..self.newest.len() {
-            if present.next_if_eq(&slot).is_none() {
-                self.newest[slot] = [VersionId::NONE; 2];
-                self.owners[slot] = None;
-            }
-        }
+        self.owned.sort_unstable();
     }
 
     /// The newest of every slot as others see it.
     pub(crate) fn shown(&self) -> Vec<VersionId> {
-        self.newest.iter().map(|pair| pair[0]).collect()
+        self.shown.clone()
     }
 
-    /// The first slot past all that were ever used.
+    /// The first slot past all that were ever used, and their groups.
     pub(crate) fn slots_used(&self) -> usize {
-        self.newest.len()
+        self.shown.len()
     }
 
-    /// Whether who stands in a slot is this player's.
-    pub(crate) fn is_own(&self, slot: usize, viewer: PlayerId) -> bool {
-        self.owners[slot] == Some(viewer)
-    }
-
-    /// A slot's newest version as one player gets it.
+    /// The newest of a group as others see it.
     #[inline]
-    pub(crate) fn newest(&self, slot: usize, viewer: PlayerId) -> VersionId {
-        let own = self.owners[slot] == Some(viewer);
-        self.newest[slot][usize::from(own)]
+    pub(crate) fn group(&self, group: usize) -> &Group {
+        &self.shown.as_chunks().0[group]
+    }
+
+    /// The slots that belong to a player.
+    pub(crate) fn owned(&self, owner: PlayerId) -> &[(PlayerId, usize)] {
+        let start = self.owned.partition_point(|(player, _)| *player < owner);
+        let count = self.owned[start..].iter().take_while(|(player, _)| *player == owner).count();
+        &self.owned[start..start + count]
+    }
+
+    /// A slot's newest version as one player gets it, given what belongs to that player.
+    #[inline]
+    pub(crate) fn newest(&self, slot: usize, own: &[(PlayerId, usize)]) -> VersionId {
+        let is_own = own.iter().any(|(_, own)| *own == slot);
+        if is_own { self.state[slot] } else { self.shown[slot] }
     }
 
     /// Who a version is of, and its record.
@@ -136,8 +152,10 @@ impl Versions {
 
     /// Forgets what neither a base nor a newest state names.
     pub(crate) fn sweep<'a>(&mut self, named: impl Iterator<Item = &'a [VersionId]>) {
-        let mut is_named = vec![false; self.versions.len()];
-        let newest = self.newest.iter().flatten();
+        let mut is_named = std::mem::take(&mut self.is_named);
+        is_named.clear();
+        is_named.resize(self.versions.len(), false);
+        let newest = self.shown.iter().chain(&self.state);
         newest.for_each(|version| is_named[version.index()] = true);
         for versions in named {
             versions.iter().for_each(|version| is_named[version.index()] = true);
@@ -145,12 +163,14 @@ impl Versions {
         self.free.clear();
         let unnamed = (1..is_named.len()).filter(|index| !is_named[*index]);
         self.free.extend(unnamed.map(|index| index as u32));
+        self.is_named = is_named;
     }
 
     fn grow(&mut self, slots: usize) {
-        if self.newest.len() < slots {
-            self.newest.resize(slots, [VersionId::NONE; 2]);
-            self.owners.resize(slots, None);
+        if self.shown.len() < slots {
+            let slots = slots.next_multiple_of(GROUP_SLOTS);
+            self.shown.resize(slots, VersionId::NONE);
+            self.state.resize(slots, VersionId::NONE);
         }
     }
 
@@ -159,14 +179,18 @@ impl Versions {
         layouts: &Layouts,
         precision: Precision,
         id: EntityId,
-        mut entity: E,
+        entity: &mut E,
     ) {
         let layouts = layouts.at(precision);
         let layout = &layouts[usize::from(entity.kind())];
         let head = Head { id, kind: WireLayouts::kind(entity.kind(), precision) };
         entity.gather(layouts, head, &mut self.scratch);
         let words = self.scratch.record(id.slot(), layout);
-        let place = &mut self.newest[id.slot()][usize::from(precision == Precision::State)];
+        let newest = match precision {
+            Precision::Shown => &mut self.shown,
+            Precision::State => &mut self.state,
+        };
+        let place = &mut newest[id.slot()];
         let known = &self.versions[place.index()];
         if !place.is_none() && known.head == head && known.words == words {
             return;

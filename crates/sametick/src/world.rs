@@ -6,6 +6,7 @@ use crate::codec::plain;
 use crate::entities::{Entities, KindOf, Layouts};
 use crate::entity::{ENTITY_SLOTS_MAX, EntityId, GENERATION_BITS, GENERATIONS_MAX, SLOT_BITS};
 use crate::record::{Layout, mix};
+use crate::slots::{CHUNK_SLOTS, Slots};
 use crate::table::{Head, Table};
 use std::fmt;
 
@@ -37,7 +38,7 @@ pub struct PlayerId(pub u16);
 /// }
 /// assert_eq!(world.all::<Runner>().map(|(_, runner)| runner.health).collect::<Vec<_>>(), [80]);
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct World<E> {
     tick: Tick,
     /// Up to the highest slot that was ever used.
@@ -119,10 +120,26 @@ impl<E: Entities> World<E> {
         slots.filter_map(|(index, slot)| Some((slot.id(index)?, slot.entity.as_ref()?)))
     }
 
-    /// Who stands in each slot.
-    pub(crate) fn ids(&self) -> impl Iterator<Item = Option<EntityId>> {
-        let slots = self.slots.iter().enumerate();
-        slots.map(|(index, slot)| slot.entity.as_ref().and_then(|_| slot.id(index)))
+    /// Who stands in each slot, whose it is, and itself.
+    pub(crate) fn tenants_mut(
+        &mut self,
+    ) -> impl Iterator<Item = Option<(EntityId, Option<PlayerId>, &mut E)>> {
+        let slots = self.slots.iter_mut().enumerate();
+        slots.map(|(index, slot)| Some((slot.id(index)?, slot.owner, slot.entity.as_mut()?)))
+    }
+
+    /// Who stands in a slot.
+    pub(crate) fn tenant(&self, slot: usize) -> Option<EntityId> {
+        self.slots.get(slot).filter(|slot| slot.entity.is_some())?.id(slot)
+    }
+
+    /// Adds the slots of everyone.
+    pub(crate) fn occupied(&self, slots: &mut Slots) {
+        let bit = |slot: &Slot<E>| u32::from(slot.entity.is_some());
+        let chunk = |chunk: &[Slot<E>]| {
+            chunk.iter().rev().fold(0, |members, slot| members << 1 | bit(slot))
+        };
+        slots.insert_chunks(self.slots.chunks(CHUNK_SLOTS).map(chunk));
     }
 
     /// All of one kind, by slot.
@@ -290,8 +307,7 @@ impl<E: Entities> World<E> {
         for (index, head) in table.heads() {
             let slot = slots.get_mut(index).filter(|slot| slot.generation == head.id.generation());
             let (slot, mut entity) = slot.zip(E::default_of(head.kind)).ok_or(Malformed)?;
-            let layout = &layouts.state[usize::from(head.kind)];
-            entity.scatter(&layouts.state, table.record(index, layout));
+            entity.scatter(&layouts.state, table.lend(index));
             slot.entity = Some(entity);
         }
         let lawful =
@@ -365,6 +381,18 @@ fn name(head: Option<Head>) -> String {
 impl<E> Slot<E> {
     fn id(&self, index: usize) -> Option<EntityId> {
         EntityId::new(index, self.generation)
+    }
+}
+
+impl<E: Clone> Clone for World<E> {
+    fn clone(&self) -> Self {
+        Self { tick: self.tick, slots: self.slots.clone() }
+    }
+
+    /// In its own memory.
+    fn clone_from(&mut self, other: &Self) {
+        self.tick = other.tick;
+        self.slots.clone_from(&other.slots);
     }
 }
 

@@ -32,14 +32,22 @@ impl Flight {
     }
 }
 
+/// More than a client gets or says in one moment.
+const CLIENT_BYTES: usize = 8192;
+const CLIENT_DATAGRAMS: usize = 16;
+
 /// One direction between the server and everyone.
 pub(super) struct Line {
     flights: VecDeque<Flight>,
 }
 
 impl Line {
-    pub(super) fn new(delay_steps: usize) -> Self {
-        Self { flights: (0..=delay_steps).map(|_| Flight::default()).collect() }
+    pub(super) fn new(delay_steps: usize, clients: usize) -> Self {
+        let flight = |_| Flight {
+            bytes: Vec::with_capacity(clients * CLIENT_BYTES),
+            ends: Vec::with_capacity(clients * CLIENT_DATAGRAMS),
+        };
+        Self { flights: (0..=delay_steps).map(flight).collect() }
     }
 
     /// What arrives now; some of it was lost. Give it back with [`depart`](Line::depart).

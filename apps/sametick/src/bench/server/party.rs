@@ -61,6 +61,7 @@ pub(super) struct Party {
     loss: f64,
     layouts: Layouts,
     views: VecDeque<(Tick, [Table; 2])>,
+    /// What the server has on the heap because of its clients.
     pub(super) server_bytes: i64,
     pub(super) spent: Spent,
     pub(super) verified: bool,
@@ -77,10 +78,7 @@ impl Party {
     ) -> Self {
         let mut random = Seeded(Dice::new(seed, 1));
         let rates = Rates { tick_length: TICK, ticks_per_snapshot };
-        let mut server = None;
-        let counted = measure(|| {
-            server = Some(Server::open(film.clone(), seed, rates, Time::ZERO, &mut random));
-        });
+        let server = Server::open(film.clone(), seed, rates, Time::ZERO, &mut random);
         let watch = View { predicts: false, ..View::default() };
         let clients: Vec<Client<Arena>> = (0..players)
             .map(|client| {
@@ -90,19 +88,19 @@ impl Party {
             .collect();
         Self {
             now: Time::ZERO,
-            server: server.expect("it was made just now"),
+            server,
             newest: vec![Tick(0); clients.len()],
             clients,
             // Clients speak after the server within a step.
-            up: Line::new(DELAY_STEPS - 1),
-            down: Line::new(DELAY_STEPS),
+            up: Line::new(DELAY_STEPS - 1, players as usize),
+            down: Line::new(DELAY_STEPS, players as usize),
             random,
             dice: Dice::new(seed, 2),
             ticks_per_snapshot,
             loss,
             layouts: Layouts::of::<super::arena::Entity>(),
             views: VecDeque::new(),
-            server_bytes: counted.bytes_current,
+            server_bytes: 0,
             spent: Spent::default(),
             verified: true,
             compared: 0,
