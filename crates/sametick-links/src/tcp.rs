@@ -224,9 +224,7 @@ impl TcpLink {
         self.accepts_from = None;
         for _ in 0..ACCEPTED_AT_ONCE {
             match next() {
-                Ok(_) if self.peers.len() >= self.connections_max => {
-                    self.statistics.turned_away += 1;
-                }
+                Ok(_) if !self.has_room(now) => self.statistics.turned_away += 1,
                 Ok((stream, from)) => self.add(now, stream, peer_at(from)),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(error) if is_of_one_connection(error.kind()) => {}
@@ -237,6 +235,22 @@ impl TcpLink {
                 }
             }
         }
+    }
+
+    /// Whether another can be taken. Who has been silent for longest gives way if that was long: one
+    /// host that says a word on each of many connections must not shut everybody else out.
+    fn has_room(&mut self, now: Time) -> bool {
+        if self.peers.len() < self.connections_max {
+            return true;
+        }
+        let longest = self.peers.iter_mut().min_by_key(|(_, connection)| connection.heard_at());
+        if let Some((_, connection)) = longest
+            && now - connection.heard_at() >= UNFINISHED_MAX
+        {
+            connection.give_way();
+            self.bury();
+        }
+        self.peers.len() < self.connections_max
     }
 
     fn add(&mut self, now: Time, stream: TcpStream, peer: Peer) {

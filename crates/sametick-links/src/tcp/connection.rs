@@ -37,6 +37,8 @@ pub(super) struct Connection<S> {
     /// How many frames wait in `outbound`.
     queued: u64,
     has_spoken: bool,
+    /// When it last said something whole, or began.
+    heard_at: Time,
     ending: Option<Reason>,
 }
 
@@ -53,8 +55,20 @@ impl<S: Read + Write> Connection<S> {
             front_left: 0,
             queued: 0,
             has_spoken: false,
+            heard_at: first_frame_from.unwrap_or_default(),
             ending: None,
         }
+    }
+
+    /// When it last said something whole, or began.
+    pub(super) fn heard_at(&self) -> Time {
+        self.heard_at
+    }
+
+    /// Makes room for another.
+    pub(super) fn give_way(&mut self) {
+        self.end_for(Reason::Silent);
+        (self.start, self.end) = (0, 0);
     }
 
     pub(super) fn stream(&self) -> &S {
@@ -95,7 +109,7 @@ impl<S: Read + Write> Connection<S> {
         into.clear();
         into.extend_from_slice(&self.inbound[from..from + bytes]);
         self.start = from + bytes;
-        self.has_spoken = true;
+        (self.has_spoken, self.heard_at) = (true, now);
         self.unfinished_since = (self.start < self.end).then_some(now);
         true
     }

@@ -195,6 +195,26 @@ fn who_is_too_many_is_turned_away() {
 }
 
 #[test]
+fn who_has_been_silent_for_longest_gives_way_when_all_places_are_taken() {
+    let mut server = server();
+    server.limit_connections(2);
+    let mut hoarders = [(); 2].map(|()| raw(&server));
+    let mut datagram = Vec::new();
+    // One word each, and then nothing: a place is not theirs for ever.
+    for (stream, peer) in &mut hoarders {
+        stream.write_all(&[1, 0, 5]).unwrap();
+        while server.receive(Time::from_seconds(1), &mut datagram) != Some(*peer) {}
+    }
+    let (mut honest, honest_peer) = raw(&server);
+    honest.write_all(&[1, 0, 6]).unwrap();
+    while server.receive(Time::from_seconds(7), &mut datagram) != Some(honest_peer) {}
+    assert_eq!(server.peers().count(), 2);
+    let departure = server.departed().expect("one had to go");
+    assert_eq!(departure.reason, Reason::Silent);
+    assert!(server.statistics().closes());
+}
+
+#[test]
 fn small_frames_of_one_do_not_hold_up_another() {
     let clock = suite::clock();
     let mut server = server();
