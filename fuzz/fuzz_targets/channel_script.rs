@@ -6,7 +6,9 @@ mod script;
 
 use libfuzzer_sys::fuzz_target;
 use sametick::bits::BitWriter;
-use sametick::channel::{BODY_BYTES_MAX, Channel, CloseReason, Event, Settings, State};
+use sametick::channel::{
+    BODY_BYTES_MAX, Channel, CloseReason, Compression, Event, Settings, State,
+};
 use sametick::channel::{RELIABLE_BYTES_MAX, UNRELIABLE_BYTES_MAX};
 use sametick::{Span, Time};
 use script::Script;
@@ -56,7 +58,8 @@ impl Pair {
     fn new(kind: u8) -> Self {
         let end = |index: u8| {
             let zero_runs = kind >> index & 1 != 0;
-            let settings = Settings { zero_runs, ..Settings::default() };
+            let compression = if zero_runs { Compression::ZeroRuns } else { Compression::None };
+            let settings = Settings { compression, ..Settings::default() };
             End {
                 channel: Channel::new(settings, Time::ZERO, u64::from(kind / 4) + u64::from(index)),
                 reliable_sent: Vec::new(),

@@ -7,6 +7,7 @@
 //! the layer below, which also drops what came twice.
 
 mod acknowledge;
+mod compression;
 mod packet;
 mod rate;
 mod reliable;
@@ -16,6 +17,7 @@ mod tests;
 mod unreliable;
 
 pub use acknowledge::RoundTrip;
+pub use compression::Compression;
 pub use packet::{BODY_BYTES_MAX, CloseReason, DATAGRAM_BYTES_MAX};
 pub use rate::{RATE_FLOOR_BYTES_PER_SECOND, RateLimits};
 pub use reliable::{
@@ -58,8 +60,8 @@ pub struct Settings {
     pub keep_alive: Span,
     /// When nothing came for so long, the other end is gone.
     pub time_out: Span,
-    /// Whether payloads are sent with their zero runs shortened where that makes them shorter.
-    pub zero_runs: bool,
+    /// How payloads are made shorter, if they are.
+    pub compression: Compression,
     /// The number of the first packet, at least 1, in both directions; both ends must agree. Only
     /// tests need another than the default, to begin just below an edge of 16 or 32 bits.
     pub first_number: u64,
@@ -471,7 +473,7 @@ impl Channel {
         let token = match plan {
             Plan::Payload(_) => {
                 let before = body.bits_written();
-                let token = self.outbox.write_next(number, self.settings.zero_runs, body);
+                let token = self.outbox.write_next(number, self.settings.compression, body);
                 self.statistics.bytes_sent_unreliable +=
                     ((body.bits_written() - before) / 8) as u64;
                 token
@@ -564,7 +566,7 @@ impl Default for Settings {
             overhead_bytes: packet::SEAL_BYTES_MAX + 28,
             keep_alive: Span::millis(250),
             time_out: Span::seconds(10),
-            zero_runs: false,
+            compression: Compression::None,
             first_number: FIRST_NUMBER,
         }
     }

@@ -1,10 +1,10 @@
 //! Unreliable messages: sent once, whole or in pieces, handed out in order or not at all.
 
 use super::Event;
+use super::compression::Compression;
 use super::packet::{BODY_BYTES_MAX, DependsOn, HEAD_BYTES_MAX, PIECES_MAX, Payload, near};
 use super::reliable::heap_of;
 use crate::bits::{BitReader, BitWriter, Malformed};
-use crate::codec::zero_runs;
 use std::collections::VecDeque;
 
 /// The longest message that fits one packet.
@@ -106,16 +106,14 @@ impl Outbox {
     pub(super) fn write_next(
         &mut self,
         number: u64,
-        shorten: bool,
+        compression: Compression,
         bits: &mut BitWriter,
     ) -> Option<(u32, usize)> {
         let next = self.peek()?;
         let queued = self.queue.front_mut()?;
         let start = next.index * PAYLOAD_BYTES_MAX;
         let piece = &queued.bytes[start..start + next.length];
-        let scratch = || BitWriter::growing(2 * PAYLOAD_BYTES_MAX);
-        let scratch = shorten.then(|| self.scratch.get_or_insert_with(scratch));
-        zero_runs::write_message(bits, piece, scratch);
+        compression.write(bits, piece, &mut self.scratch, 2 * PAYLOAD_BYTES_MAX);
         queued.pieces_sent += 1;
         queued.first = if next.index == 0 { number } else { queued.first };
         let token = queued.token;
@@ -248,7 +246,7 @@ impl Inbox {
         // Taken out while it lends the message, and put back.
         let mut scratch =
             self.scratch.take().unwrap_or_else(|| BitWriter::growing(PAYLOAD_BYTES_MAX));
-        let bytes = zero_runs::read_message(bits, &mut scratch)?;
+        let bytes = Compression::read(bits, &mut scratch)?;
         let after = depends_on.map_or(0, |low| near(reliable_end, low));
         let dropped = match piece {
             None => Ok(self.accept(number, after, bytes, reliable_end, tell)),

@@ -1,6 +1,6 @@
 //! What one seed stands for: every fault, size and habit of a run, so that it can be printed.
 
-use sametick::channel::{RateLimits, Settings};
+use sametick::channel::{Compression, RateLimits, Settings};
 use sametick::network::{Conditions, Jitter, Loss};
 use sametick::{Dice, Span};
 
@@ -80,7 +80,7 @@ impl Options {
                 ceiling_bytes_per_second: self.ceiling_bytes_per_second,
                 floor_bytes_per_second: self.floor_bytes_per_second,
             },
-            zero_runs: self.zero_runs,
+            compression: if self.zero_runs { Compression::ZeroRuns } else { Compression::None },
             first_number: self.first_number,
             ..Settings::default()
         }
