@@ -17,8 +17,7 @@ fn strangers_leave_no_trace_get_no_more_than_they_sent_and_drive_nobody_out() {
     assert_eq!(report["verified"], true, "every datagram is accounted for, every echo is genuine");
     assert!(figure("junk_per_second") > 0.0 && figure("junk_received_per_second") > 0.0);
     assert_eq!(figure("unauthenticated_state_bytes"), 0.0);
-    assert!(figure("amplification_ratio") <= 1.0);
-    assert_eq!(figure("amplification_ratio"), figure("amplification"));
+    assert!(figure("amplification") <= 1.0);
     assert_eq!(figure("clients_connected"), 10.0);
     assert!(figure("honest_packets") > 0.0 && figure("honest_answered_percent") > 0.0);
 }

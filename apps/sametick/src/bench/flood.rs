@@ -103,7 +103,6 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     report.add("honest_answer_p99_ms", clients.answer_ms(99));
     report.add("clients_connected", clients.connected as f64);
     report.add("unauthenticated_state_bytes", server.stranger_state_bytes as f64);
-    report.add("amplification_ratio", amplification);
     report.add("amplification", amplification);
     if let Some(busy) = server.busy_seconds {
         report.add("server_core_percent", 100.0 * busy / seconds);

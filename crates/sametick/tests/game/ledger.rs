@@ -297,7 +297,8 @@ impl Ledger {
             let Some((_, before)) = earlier.owned::<Runner>(me) else { continue };
             let guessed = runner.guessed - before.guessed;
             let age = now - session.began;
-            let is_settled = age > Span::seconds(3);
+            // The second that is judged must lie within the session.
+            let is_settled = age > Span::seconds(1);
             assert!(
                 guessed <= GUESSED_MAX || !is_settled,
                 "{guessed} commands were late in the last second, {age} after the session began"

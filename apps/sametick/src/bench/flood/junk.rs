@@ -34,7 +34,12 @@ pub(super) struct Outcome {
 
 impl Junk {
     pub(super) fn bind(server: Peer, per_second: u32, seed: u64) -> anyhow::Result<Self> {
-        let bind = |_| UdpLink::bind(([127, 0, 0, 1], 0).into());
+        // Each from a network of its own: the limiter must not do the work of the gate.
+        let bind = |source: usize| {
+            let network = 1 + source as u16;
+            let [high, low] = network.to_be_bytes();
+            UdpLink::bind(([127, high, low, 1], 0).into())
+        };
         let links: Result<Vec<UdpLink>, _> = (0..SOURCES).map(bind).collect();
         let mut dice = Dice::new(seed, 5);
         Ok(Self {
