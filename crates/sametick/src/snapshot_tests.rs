@@ -328,3 +328,48 @@ fn a_budget_too_small_for_all_makes_progress_with_everyone() {
     let crates = simulation.clients[0].snapshot.all::<Crate>().count();
     assert_eq!(crates, usize::from(CRATES), "all have come at last");
 }
+
+/// A peer with a key may send anything: what no writer makes is refused, and nobody panics.
+#[test]
+fn damaged_messages_of_a_game_are_refused_or_lawful_and_never_a_panic() {
+    let mut simulation = Simulation::new(11, 2, true);
+    simulation.run(2);
+    let flights: Vec<(Option<usize>, usize, Vec<u8>)> = simulation
+        .under_way
+        .iter()
+        .map(|std::cmp::Reverse((_, _, to, from, message))| (*to, *from, message.clone()))
+        .collect();
+    assert!(
+        flights.iter().any(|(to, ..)| to.is_some()) && flights.iter().any(|(to, ..)| to.is_none())
+    );
+    let mut dice = Dice::new(12, 0);
+    let mut refused = 0;
+    for round in 0..20_000 {
+        let (to, from, message) = &flights[round % flights.len()];
+        let mut damaged = message.clone();
+        for _ in 0..=dice.below(3) {
+            let bit = dice.below(8 * damaged.len() as u64) as usize;
+            damaged[bit / 8] ^= 1 << (bit % 8);
+        }
+        damaged.truncate(damaged.len() - dice.below(4).min(damaged.len() as u64 - 1) as usize);
+        let now = simulation.now;
+        let is_refused = match to {
+            None => simulation.server.read(now, PlayerId(*from as u16), &damaged).is_err(),
+            Some(client) => {
+                let client = &mut simulation.clients[*client];
+                let event = client.read_event(&damaged).is_err();
+                client.read(now, simulation.delay, &damaged).is_err() && event
+            }
+        };
+        refused += u32::from(is_refused);
+        let welcome: Vec<u8> = (0..dice.below(40)).map(|_| dice.below(256) as u8).collect();
+        let _ = SnapshotClient::<Yard>::new(&welcome, (), View::default(), now);
+        if round % 100 == 0 {
+            simulation.now += Span::millis(5);
+            simulation.server.advance(simulation.now);
+            simulation.clients.iter_mut().for_each(|client| client.advance(simulation.now));
+        }
+    }
+    // A flipped value is a lawful message, a flipped mask or count hardly ever: both must have come.
+    assert!((2_000..18_000).contains(&refused), "{refused} of 20000 were refused");
+}
