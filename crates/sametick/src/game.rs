@@ -172,6 +172,16 @@ impl<'a, G: Game> Turn<'a, G> {
         self.commands().find(|(asking, _)| *asking == player).map(|(_, command)| command)
     }
 
+    /// The world as a player's own screen showed it when it gave its command: what a shot is judged by.
+    /// It is the present for those who predict the others, and where nobody was rewound.
+    pub fn seen_by<'w>(
+        &'w self,
+        _player: PlayerId,
+        present: &'w World<G::Entity>,
+    ) -> &'w World<G::Entity> {
+        present
+    }
+
     /// Tells of something that happens now to an entity. At most 255 a tick for each.
     pub fn emit(&self, entity: EntityId, delivery: Delivery, event: G::Event) {
         let mut events = self.events.borrow_mut();
