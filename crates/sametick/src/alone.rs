@@ -3,7 +3,6 @@
 use crate::game::{Game, Turn};
 use crate::time::Span;
 use crate::world::{PlayerId, Tick, Unsettled, World};
-use std::cell::RefCell;
 
 /// The shortest and the longest tick a game can have: 1000 and 20 a second.
 pub const TICK_LENGTHS: std::ops::RangeInclusive<Span> = Span::micros(1_000)..=Span::micros(50_000);
@@ -116,14 +115,10 @@ impl<G: Game> Alone<G> {
         }
         let tick = Tick(self.world.tick().0 + 1);
         let turn = Turn {
-            tick,
-            tick_length: self.tick_length,
-            seed: self.seed,
-            content: &self.content,
             joined: &self.joined,
             left: &self.left,
             commands: &known,
-            events: RefCell::default(),
+            ..Turn::new(tick, self.tick_length, self.seed, &self.content)
         };
         G::step(&mut self.world, &turn);
         self.world.set_tick(tick);

@@ -5,13 +5,14 @@ use crate::endpoint::{Dialer, DialerEvent};
 use crate::entities::KindOf;
 use crate::entity::EntityId;
 use crate::events::Effect;
-use crate::follow::{SnapshotClient, View, content_of};
+use crate::follow::{SnapshotClient, content_of};
 use crate::game::Game;
 use crate::peer::Peer;
 use crate::secure::{ClientToken, Denial, Random};
 use crate::serve::{EVENT, SNAPSHOT, WELCOME};
 use crate::server::OPEN_PROTOCOL;
 use crate::time::{Span, Time};
+use crate::view::View;
 use crate::world::{PlayerId, World};
 
 /// What a client tells its owner.
@@ -152,9 +153,25 @@ impl<G: Game> Client<G> {
         self.playing().map(|half| half.me)
     }
 
-    /// The world as our player should see it, once there is one.
-    pub fn view(&self) -> Option<&World<G::Entity>> {
-        self.playing().map(SnapshotClient::view)
+    /// The world as our player should see it now, once there is one: our own entities at our own time,
+    /// the others as [`View`] says, errors smoothed. What a command is aimed at is what was looked at
+    /// last before it.
+    pub fn view(&mut self, now: Time) -> Option<&World<G::Entity>> {
+        match &mut self.half {
+            Half::Waiting(_) => None,
+            Half::Playing(half) => Some(half.look(now)),
+        }
+    }
+
+    /// What [`view`](Client::view) gave last.
+    pub fn shown(&self) -> Option<&World<G::Entity>> {
+        self.playing().map(SnapshotClient::shown)
+    }
+
+    /// The newest snapshot with our own entities stepped to our own time by the rules, and nothing done
+    /// for the eye.
+    pub fn predicted(&self) -> Option<&World<G::Entity>> {
+        self.playing().map(SnapshotClient::predicted)
     }
 
     /// What the newest snapshot says, with nothing predicted.
@@ -162,9 +179,20 @@ impl<G: Game> Client<G> {
         self.playing().map(|half| &half.snapshot)
     }
 
-    /// Our own entity of this kind as we see it, once there is one.
+    /// Our own entity of this kind at our own time, once there is one.
     pub fn own<K: KindOf<G::Entity>>(&self) -> Option<(EntityId, &K)> {
-        self.view()?.owned(self.me()?)
+        self.predicted()?.owned(self.me()?)
+    }
+
+    /// The name by which an entity is known now: what our prediction made has a provisional one, until
+    /// the server's has come.
+    pub fn name_of(&self, id: EntityId) -> EntityId {
+        self.playing().map_or(id, |half| half.name_of(id))
+    }
+
+    /// How many ticks were stepped again because a snapshot had come, since the game began.
+    pub fn repredicted_ticks(&self) -> u64 {
+        self.playing().map_or(0, |half| half.repredicted_ticks)
     }
 
     /// How many ticks our own time is ahead of the newest snapshot.

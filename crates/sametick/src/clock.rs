@@ -68,6 +68,12 @@ impl Clock {
         Tick((self.game_micros / self.length()) as u32)
     }
 
+    /// Our own time in ticks, with its fraction.
+    pub(crate) fn ticks(&mut self, now: Time) -> f64 {
+        self.run(now);
+        self.game_micros / self.length()
+    }
+
     /// When the next tick is due.
     pub(crate) fn next_tick_at(&self) -> Time {
         let left = self.length() - self.game_micros.rem_euclid(self.length());

@@ -5,6 +5,7 @@ use crate::delta::{self, SEQUENCE_RECORDS_MAX};
 use crate::fields::Networked;
 use crate::game::Game;
 use crate::record::{Layout, settle};
+use crate::sight::Moment;
 use crate::world::Tick;
 use std::collections::VecDeque;
 
@@ -17,11 +18,12 @@ pub const REPEATED_COMMANDS_MAX: usize = 32;
 const _: () = assert!(REPEATED_COMMANDS_MAX <= SEQUENCE_RECORDS_MAX);
 const _: () = assert!(REPEATED_COMMANDS_MAX as u32 <= AHEAD_TICKS_MAX);
 
-/// The client's side: what was asked for and is not known to have arrived.
+/// The client's side: what was asked for and is not known to have arrived, and what the screen showed
+/// then.
 #[derive(Debug)]
 pub(crate) struct CommandLog<C> {
     /// By tick, without gaps.
-    commands: VecDeque<(Tick, C)>,
+    commands: VecDeque<(Tick, C, Moment)>,
 }
 
 impl<C> Default for CommandLog<C> {
@@ -31,16 +33,16 @@ impl<C> Default for CommandLog<C> {
 }
 
 impl<C: Networked> CommandLog<C> {
-    /// Keeps the command of a tick, rounded as the server will have it; gives it back so.
-    pub(crate) fn push(&mut self, tick: Tick, mut command: C) {
+    /// Keeps the command of a tick, rounded as the server will have it.
+    pub(crate) fn push(&mut self, tick: Tick, mut command: C, moment: Moment) {
         if settle(&mut command).is_err() {
             command = C::default();
         }
-        if self.commands.back().is_some_and(|(last, _)| last.0 + 1 != tick.0) {
+        if self.commands.back().is_some_and(|(last, _, _)| last.0 + 1 != tick.0) {
             // The clock jumped: what was asked for before belongs to another stretch of time.
             self.commands.clear();
         }
-        self.commands.push_back((tick, command));
+        self.commands.push_back((tick, command, moment));
         if self.commands.len() > KEPT_COMMANDS_MAX {
             self.commands.pop_front();
         }
@@ -48,29 +50,62 @@ impl<C: Networked> CommandLog<C> {
 
     /// Forgets what the server has executed.
     pub(crate) fn forget_until(&mut self, tick: Tick) {
-        while self.commands.front().is_some_and(|(first, _)| *first <= tick) {
+        while self.commands.front().is_some_and(|(first, _, _)| *first <= tick) {
             self.commands.pop_front();
         }
     }
 
     /// The command of a tick, if it is kept.
     pub(crate) fn get(&self, tick: Tick) -> Option<&C> {
-        let (first, _) = self.commands.front()?;
-        let index = tick.0.checked_sub(first.0)?;
-        self.commands.get(index as usize).map(|(_, command)| command)
+        self.entry(tick).map(|(_, command, _)| command)
     }
 
-    /// Writes the newest commands after `received`, which the server has, newest first: its tick, then
-    /// each command against the one after it.
-    pub(crate) fn write(&self, bits: &mut BitWriter, layout: &Layout, received: Tick) {
-        let unknown = self.commands.iter().filter(|(tick, _)| *tick > received).count();
+    /// What the screen showed when the command of a tick was given.
+    pub(crate) fn moment(&self, tick: Tick) -> Option<Moment> {
+        self.entry(tick).map(|(_, _, moment)| *moment)
+    }
+
+    /// Writes the newest commands after `received`, which the server has, newest first: its tick, then,
+    /// if the server asks for them, their moments, and each command against the one after it.
+    pub(crate) fn write(
+        &self,
+        bits: &mut BitWriter,
+        layout: &Layout,
+        received: Tick,
+        with_moments: bool,
+    ) {
+        let unknown = self.commands.iter().filter(|(tick, _, _)| *tick > received).count();
         let count = unknown.clamp(1, REPEATED_COMMANDS_MAX).min(self.commands.len());
-        bits.write(u64::from(self.commands.back().map_or(0, |(tick, _)| tick.0)), 32);
+        bits.write(u64::from(self.commands.back().map_or(0, |(tick, _, _)| tick.0)), 32);
         let newest_first = self.commands.iter().rev().take(count);
+        if with_moments {
+            bits.write(count as u64, MOMENTS_BITS);
+            newest_first.clone().for_each(|(tick, _, moment)| moment.write(bits, *tick));
+        }
         let records: Vec<Vec<u32>> =
-            newest_first.map(|(_, command)| layout.record(command)).collect();
+            newest_first.map(|(_, command, _)| layout.record(command)).collect();
         delta::write_sequence(bits, layout, records.iter().map(Vec::as_slice));
     }
+
+    fn entry(&self, tick: Tick) -> Option<&(Tick, C, Moment)> {
+        let (first, _, _) = self.commands.front()?;
+        self.commands.get(tick.0.checked_sub(first.0)? as usize)
+    }
+}
+
+/// Moments come with a count of their own, in front: commands that are known are not read to their end.
+const MOMENTS_BITS: u32 = 6;
+const _: () = assert!(REPEATED_COMMANDS_MAX < 1 << MOMENTS_BITS);
+
+/// Reads the moments of commands, newest first.
+pub(crate) fn read_moments(
+    bits: &mut BitReader<'_>,
+    newest: Tick,
+    moments: &mut Vec<(Tick, Moment)>,
+) {
+    let count = (bits.read(MOMENTS_BITS) as u32).min(REPEATED_COMMANDS_MAX as u32);
+    let ticks = (0..count).map(|back| Tick(newest.0.saturating_sub(back)));
+    moments.extend(ticks.map(|tick| (tick, Moment::read(bits, tick))));
 }
 
 /// Enough for the longest prediction and what is not acknowledged.
@@ -118,10 +153,11 @@ impl<C: Networked> CommandQueue<C> {
         &self,
         bits: &mut BitReader<'_>,
         layout: &Layout,
+        newest: Tick,
         commands: &mut Vec<(Tick, C)>,
     ) -> Result<Option<Tick>, Malformed> {
         commands.clear();
-        let newest = bits.read(32) as u32;
+        let newest = newest.0;
         let mut ticks = (0..=newest).rev().map(Tick);
         // Whoever has one has those before it: they are not read.
         let unknown = ticks.clone().take(REPEATED_COMMANDS_MAX);
@@ -236,7 +272,9 @@ mod tests {
 
     fn read(queue: &mut CommandQueue<Key>, message: &[u8]) -> Result<Option<Tick>, Malformed> {
         let mut commands = Vec::new();
-        let first_new = queue.read(&mut BitReader::new(message), &layout(), &mut commands)?;
+        let mut bits = BitReader::new(message);
+        let newest = Tick(bits.read(32) as u32);
+        let first_new = queue.read(&mut bits, &layout(), newest, &mut commands)?;
         queue.take(&mut commands);
         Ok(first_new)
     }

@@ -18,6 +18,8 @@ pub trait Entities: Clone {
     fn settle(&mut self) -> Result<(), NotFinite>;
     /// Places its record in a table.
     fn gather(&mut self, layouts: &[Layout], head: Head, table: &mut Table);
+    /// Fills a row with its record.
+    fn record(&mut self, layouts: &[Layout], row: &mut Row);
     /// Takes its fields from a record of its own kind.
     fn scatter(&mut self, layouts: &[Layout], row: &Row);
 }
@@ -115,6 +117,11 @@ macro_rules! entities {
             ) {
                 let layout = &layouts[usize::from($crate::Entities::kind(self))];
                 match self { $(Self::$kind(entity) => table.gather(head, layout, entity)),+ }
+            }
+
+            fn record(&mut self, layouts: &[$crate::Layout], row: &mut $crate::record::Row) {
+                let layout = &layouts[usize::from($crate::Entities::kind(self))];
+                match self { $(Self::$kind(entity) => layout.gather(entity, row)),+ }
             }
 
             fn scatter(&mut self, layouts: &[$crate::Layout], row: &$crate::record::Row) {

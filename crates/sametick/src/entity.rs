@@ -7,11 +7,14 @@ use std::num::NonZeroU32;
 pub const ENTITY_SLOTS_MAX: usize = 1 << SLOT_BITS;
 
 /// How many tenants a slot can have, one after the other, before it is retired.
-pub const GENERATIONS_MAX: u32 = (1 << GENERATION_BITS) - 1;
+pub const GENERATIONS_MAX: u32 = PROVISIONAL - 1;
 
 pub(crate) const SLOT_BITS: u32 = 12;
 pub(crate) const GENERATION_BITS: u32 = 20;
 const _: () = assert!(SLOT_BITS + GENERATION_BITS == u32::BITS);
+
+/// Marks the generation of a name that a client gave, until the server's is known.
+const PROVISIONAL: u32 = 1 << (GENERATION_BITS - 1);
 
 /// A slot and its generation. No two entities of a game ever have the same name.
 ///
@@ -32,6 +35,19 @@ impl EntityId {
             return None;
         }
         Self::from_word(generation << SLOT_BITS | slot as u32)
+    }
+
+    /// What a client calls an entity that its prediction made in `tick` as the `ordinal`-th, until the
+    /// server's arrives. It names no slot of the server's.
+    pub(crate) fn provisional(tick: u32, ordinal: usize) -> Option<Self> {
+        let is_lawful = ordinal < ENTITY_SLOTS_MAX;
+        let generation = PROVISIONAL | (tick % PROVISIONAL);
+        is_lawful.then(|| Self::from_word(generation << SLOT_BITS | ordinal as u32)).flatten()
+    }
+
+    /// Whether a client gave this name, to what the server has not told of yet.
+    pub fn is_provisional(self) -> bool {
+        self.generation() & PROVISIONAL != 0
     }
 
     /// Where the entity stands.

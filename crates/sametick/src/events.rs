@@ -88,6 +88,17 @@ impl<E: Networked> Effects<E> {
         }
     }
 
+    /// An entity that was predicted has the server's name: what happened to it happened to that one.
+    pub(crate) fn rename(&mut self, made: EntityId, named: EntityId) {
+        let played = std::mem::take(&mut self.played).into_iter();
+        self.played = played
+            .map(|(key, told)| {
+                let entity = if key.entity == made { named } else { key.entity };
+                (EventKey { entity, ..key }, told)
+            })
+            .collect();
+    }
+
     /// The server says so.
     pub(crate) fn tell(&mut self, key: EventKey, is_saved: bool, event: E) {
         if self.played.get(&key) == Some(&true) {

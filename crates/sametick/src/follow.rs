@@ -1,45 +1,58 @@
-//! The client's half of the snapshot models: follows the server's snapshots, predicts its own player,
-//! and sends what it asks for. Knows messages, no datagram.
+//! The client's half of the snapshot models: follows the server's snapshots and sends what its player
+//! asks for. Knows messages, no datagram. What it predicts is in `predict.rs`, what it shows in
+//! `eye.rs`.
 
+use crate::authority::{self, Decisions};
 use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::clock::Clock;
 use crate::commands::CommandLog;
 use crate::entities::{Entities, Layouts};
+use crate::entity::EntityId;
 use crate::events::{self, Effect, Effects};
-use crate::game::{Game, Turn};
+use crate::eye::Eye;
+use crate::game::{Game, Stride};
+use crate::predict::PREDICTED_TICKS_MAX;
 use crate::record::{Layout, Precision};
+use crate::rewind::write_others;
 use crate::serve::{
-    MARGIN_UNIT_MICROS, RECEIVED_BACK_MAX, RECEIVED_BITS, SNAPSHOT, TICK_BITS, read_others,
+    Known, MARGIN_UNIT_MICROS, RECEIVED_BACK_MAX, RECEIVED_BITS, SNAPSHOT, TICK_BITS, read_births,
+    read_others,
 };
+use crate::sight::History;
 use crate::snapshot::ServerTables;
 use crate::table::{Head, Table};
 use crate::time::{Span, Time};
 use crate::versions::WireLayouts;
+use crate::view::View;
 use crate::world::{PlayerId, Tick, World};
-use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::ops::Range;
-
-/// How far a client predicts at most, whatever the round trip.
-pub const PREDICTED_TICKS_MAX: u32 = 128;
 
 /// So many ticks after the server passed it, what was predicted and never confirmed is taken back.
 const CANCEL_TICKS: u32 = 30;
 
+/// How many names that the server gave to what we had predicted are remembered.
+const NAMES_MAX: usize = 64;
+
 pub(crate) struct SnapshotClient<G: Game> {
     game_id: u8,
     pub(crate) me: PlayerId,
-    content: G::Content,
-    seed: u64,
-    tick_length: Span,
-    wants: View,
-    layouts: Layouts,
+    pub(crate) content: G::Content,
+    pub(crate) seed: u64,
+    pub(crate) tick_length: Span,
+    pub(crate) view: View,
+    /// Whether the server takes our word for our own entities.
+    pub(crate) trusted: bool,
+    /// Whether the server wants to know what our screen shows.
+    rewinds: bool,
+    pub(crate) layouts: Layouts,
     wire: WireLayouts,
     command_layout: Layout,
     tables: ServerTables,
     /// The newest of each range of slots.
     seen: Table,
-    clock: Clock,
-    log: CommandLog<G::Command>,
+    pub(crate) clock: Clock,
+    pub(crate) log: CommandLog<G::Command>,
     wish: G::Command,
     /// The newest tick of ours that the server has a command for.
     received: Tick,
@@ -47,14 +60,28 @@ pub(crate) struct SnapshotClient<G: Game> {
     newest_tick: Tick,
     /// What the newest snapshot says.
     pub(crate) snapshot: World<G::Entity>,
-    /// The same, with our own entities stepped up to our own time.
-    predicted: World<G::Entity>,
+    /// What the last snapshots said.
+    pub(crate) history: History<G::Entity>,
+    /// The newest, with what we predict stepped up to our own time.
+    pub(crate) predicted: World<G::Entity>,
+    /// The same, a tick earlier.
+    pub(crate) previous: World<G::Entity>,
+    /// What we decided on, where the server trusts us.
+    pub(crate) decisions: Decisions<G::Entity>,
+    pub(crate) eye: Eye<G::Entity>,
     has_news: bool,
     /// What the others in sight asked for, if the server was asked to tell.
     pub(crate) others: Vec<(PlayerId, G::Command)>,
+    /// Whose the entities in these slots are.
+    owners: Vec<(usize, PlayerId)>,
+    /// What the server calls what we had predicted.
+    names: VecDeque<(EntityId, EntityId)>,
+    /// The commands of one step.
+    pub(crate) commands: Vec<(PlayerId, Option<G::Command>)>,
     event_layout: Layout,
-    effects: Effects<G::Event>,
+    pub(crate) effects: Effects<G::Event>,
     pub(crate) repeated: u64,
+    pub(crate) repredicted_ticks: u64,
     bits: BitWriter,
 }
 
@@ -63,7 +90,7 @@ impl<G: Game> SnapshotClient<G> {
     pub(crate) fn new(
         welcome: &[u8],
         content: G::Content,
-        wants: View,
+        view: View,
         now: Time,
     ) -> Result<Self, Malformed> {
         let mut bits = BitReader::new(welcome);
@@ -72,6 +99,8 @@ impl<G: Game> SnapshotClient<G> {
         let newest_tick = Tick(bits.read(32) as u32);
         let tick_length = Span::micros(bits.read(32));
         let seed = bits.read(64);
+        let [trusted, rewinds] = [(); 2].map(|()| bits.read_bool());
+        bits.read(6);
         let name = bits.read(64);
         bits.finish()?;
         if name != G::content_name(&content) {
@@ -82,14 +111,17 @@ impl<G: Game> SnapshotClient<G> {
         }
         let layouts = Layouts::of::<G::Entity>();
         let loaded = loaded::<G>(&content, &layouts);
+        let mut predicted = World::default();
+        predicted.set_predicts(me);
         Ok(Self {
             game_id,
             me,
-            others: Vec::new(),
             content,
             seed,
             tick_length,
-            wants,
+            view,
+            trusted,
+            rewinds,
             wire: WireLayouts::new(&layouts),
             layouts,
             command_layout: Layout::of::<G::Command>(Precision::State),
@@ -101,11 +133,20 @@ impl<G: Game> SnapshotClient<G> {
             received: Tick(0),
             newest_tick,
             snapshot: World::default(),
-            predicted: World::default(),
+            history: History::default(),
+            previous: World::default(),
+            predicted,
+            decisions: Decisions::default(),
+            eye: Eye::new(tick_length),
             has_news: false,
+            others: Vec::new(),
+            owners: Vec::new(),
+            names: VecDeque::new(),
+            commands: Vec::new(),
             event_layout: Layout::of::<G::Event>(Precision::State),
             effects: Effects::default(),
             repeated: 0,
+            repredicted_ticks: 0,
             bits: BitWriter::growing(2048),
         })
     }
@@ -134,13 +175,11 @@ impl<G: Game> SnapshotClient<G> {
         let repeated = if bits.read_bool() { bits.read(6) } else { 0 };
         let margin = bits.read(15) as i64;
         let received = bits.read(RECEIVED_BITS) as u32;
+        let births = read_births(&mut bits, tick);
         let others = read_others(&mut bits, &self.command_layout);
         let part = self.tables.read(&mut bits, self.wire.all()).ok_or(Malformed)?;
         bits.finish()?;
         self.repeated += repeated;
-        if !others.is_empty() {
-            self.others = others;
-        }
         let received = Tick(match received {
             0 => 0,
             received => tick.0.saturating_add(received).saturating_sub(RECEIVED_BACK_MAX),
@@ -150,15 +189,23 @@ impl<G: Game> SnapshotClient<G> {
         let margin = (margin != 0).then(|| ((margin - 16_384) * MARGIN_UNIT_MICROS) as f64);
         self.clock.observe(now, tick, half_trip, margin.map(|margin| (margin, received)));
         let slots = part.slots;
-        if tick < self.snapshot.tick() {
+        let is_news = tick >= self.snapshot.tick();
+        if is_news {
+            // The other parts of this snapshot may come later, or not at all.
+            self.seen.take_slots(part.table, slots.clone(), self.wire.all());
+        }
+        births.into_iter().for_each(|(made, named)| self.rename(made, named));
+        if !is_news {
             return Ok(Some((tick, slots)));
         }
-        // The other parts of this snapshot may come later, or not at all.
-        self.seen.take_slots(part.table, slots.clone(), self.wire.all());
-        fill(&mut self.snapshot, &self.seen, &self.layouts, self.me);
+        self.hear_of(others);
+        self.eye_before(now, tick);
+        self.fill();
         self.snapshot.set_tick(tick);
+        self.history.push(&self.snapshot);
         self.log.forget_until(tick);
         self.repredict();
+        self.eye.has_news = true;
         let known = &self.snapshot;
         self.effects.settle(tick, CANCEL_TICKS, G::event_lasts, |entity| known.contains(entity));
         Ok(Some((tick, slots)))
@@ -188,16 +235,18 @@ impl<G: Game> SnapshotClient<G> {
         if !self.clock.is_set() {
             return;
         }
+        self.take_errors();
         let due = self.clock.tick(now);
         let behind = due.0.saturating_sub(self.predicted.tick().0);
         if behind > PREDICTED_TICKS_MAX {
             self.predicted.set_tick(Tick(due.0 - 1));
         }
+        let moment = self.looked_at(now);
         while self.predicted.tick() < due {
             let tick = Tick(self.predicted.tick().0 + 1);
-            self.log.push(tick, self.wish.clone());
+            self.log.push(tick, self.wish.clone(), moment);
             self.has_news = true;
-            self.step();
+            self.step(Stride::default());
         }
     }
 
@@ -214,20 +263,29 @@ impl<G: Game> SnapshotClient<G> {
         }
         self.bits.clear();
         self.bits.write(u64::from(self.game_id), 8);
-        self.bits.write(u64::from(self.wants.snapshot_every.min(255)), 8);
-        self.bits.write_bool(self.wants.others_commands);
+        self.bits.write(u64::from(self.view.snapshot_every.min(255)), 8);
+        self.bits.write_bool(self.view.wants_commands());
         let (newest, before) = self.tables.acknowledgement();
         self.bits.write(newest & 0xffff_ffff, 32);
         self.bits.write(u64::from(before), 32);
-        self.log.write(&mut self.bits, &self.command_layout, self.received);
+        self.bits.write_bool(self.rewinds);
+        if self.rewinds {
+            write_others(&mut self.bits, self.view.others);
+        }
+        let claims = self.decisions.newest().filter(|_| self.trusted && self.view.predicts);
+        self.bits.write_bool(claims.is_some());
+        if let Some((_, claims)) = claims {
+            authority::write(&mut self.bits, &self.layouts.state, claims);
+        }
+        self.log.write(&mut self.bits, &self.command_layout, self.received, self.rewinds);
         let message = self.bits.finish().ok().filter(|message| message.len() <= budget_bytes);
         self.has_news = message.is_none();
         message
     }
 
-    /// The world as this player should see it.
-    pub(crate) fn view(&self) -> &World<G::Entity> {
-        if self.wants.predicts { &self.predicted } else { &self.snapshot }
+    /// The name by which an entity is known now: what was predicted has the server's, once that has come.
+    pub(crate) fn name_of(&self, id: EntityId) -> EntityId {
+        self.names.iter().find(|(made, _)| *made == id).map_or(id, |(_, named)| *named)
     }
 
     /// How many ticks our own time is ahead of the newest snapshot.
@@ -235,46 +293,50 @@ impl<G: Game> SnapshotClient<G> {
         self.predicted.tick().0.saturating_sub(self.snapshot.tick().0)
     }
 
-    /// Starts from the newest snapshot and steps again what was predicted before.
-    fn repredict(&mut self) {
-        let until = self.predicted.tick();
-        self.predicted.clone_from(&self.snapshot);
-        while self.predicted.tick() < until {
-            self.step();
+    /// Takes in whose entities are in sight, and what they ask for.
+    fn hear_of(&mut self, others: Vec<Known<G::Command>>) {
+        if others.is_empty() {
+            return;
+        }
+        self.owners.clear();
+        self.others.clear();
+        for Known { player, command, slots } in others {
+            self.owners.extend(slots.into_iter().map(|slot| (slot, player)));
+            self.others.push((player, command));
         }
     }
 
-    /// One tick of our own entities; all others stay as the snapshot has them.
-    fn step(&mut self) {
-        let tick = Tick(self.predicted.tick().0 + 1);
-        let ahead = tick.0.saturating_sub(self.snapshot.tick().0);
-        let is_within = u64::from(ahead) * self.tick_length.as_micros()
-            <= self.wants.predicts_at_most.as_micros();
-        if self.wants.predicts && is_within {
-            let commands = [(self.me, self.log.get(tick).cloned())];
-            let turn = Turn {
-                tick,
-                tick_length: self.tick_length,
-                seed: self.seed,
-                content: &self.content,
-                joined: &[],
-                left: &[],
-                commands: &commands,
-                events: RefCell::default(),
-            };
-            G::step(&mut self.predicted, &turn);
-            let me = self.me;
-            for emitted in turn.events.into_inner() {
-                // What others do is for the server to tell.
-                if self.predicted.owner(emitted.key.entity) == Some(me) {
-                    self.effects.predict(emitted);
-                }
-            }
-            self.predicted.restore_others(&self.snapshot, self.me);
-            // What is not finite was mended; the server will say what it is.
-            let _ = self.predicted.settle();
+    /// The server's name for what we had predicted has come.
+    fn rename(&mut self, made: EntityId, named: EntityId) {
+        if self.names.iter().any(|known| *known == (made, named)) {
+            return;
         }
-        self.predicted.set_tick(tick);
+        if self.names.len() == NAMES_MAX {
+            self.names.pop_front();
+        }
+        self.names.push_back((made, named));
+        self.effects.rename(made, named);
+        self.eye.rename(made, named);
+    }
+
+    /// Makes a world of what is in sight.
+    fn fill(&mut self) {
+        self.snapshot.clear();
+        for slot in self.seen.visible.iter() {
+            let Some(head) = self.seen.head(slot) else { continue };
+            let precision = if head.kind % 2 == 0 { Precision::Shown } else { Precision::State };
+            let owner = match precision {
+                Precision::State => Some(self.me),
+                Precision::Shown => {
+                    let owner = self.owners.iter().find(|(owned, _)| *owned == slot);
+                    owner.map(|(_, player)| *player)
+                }
+            };
+            if let Some(mut entity) = G::Entity::default_of(head.kind / 2) {
+                entity.scatter(self.layouts.at(precision), self.seen.lend(slot));
+                self.snapshot.put(head.id, owner, entity);
+            }
+        }
     }
 }
 
@@ -303,44 +365,4 @@ fn loaded<G: Game>(content: &G::Content, layouts: &Layouts) -> Table {
         entity.clone().gather(&layouts.shown, Head { id, kind }, &mut table);
     }
     table
-}
-
-/// How a client wants to see the world.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct View {
-    /// Whether its own player is predicted: it moves at once, not a round trip later.
-    pub predicts: bool,
-    /// How far ahead of the newest snapshot it is predicted at most; beyond that it waits.
-    pub predicts_at_most: Span,
-    /// In every which tick it wants a snapshot, at most 255; 0 is as often as the server offers.
-    pub snapshot_every: u32,
-    /// Whether it wants to know what the others in sight ask for.
-    pub others_commands: bool,
-}
-
-impl Default for View {
-    fn default() -> Self {
-        Self {
-            predicts: true,
-            predicts_at_most: Span::seconds(1),
-            snapshot_every: 0,
-            others_commands: false,
-        }
-    }
-}
-
-/// Makes a world of what is in sight.
-fn fill<E: Entities>(world: &mut World<E>, table: &Table, layouts: &Layouts, me: PlayerId) {
-    world.clear();
-    for slot in table.visible.iter() {
-        let Some(head) = table.head(slot) else { continue };
-        let (precision, owner) = match head.kind % 2 {
-            0 => (Precision::Shown, None),
-            _ => (Precision::State, Some(me)),
-        };
-        if let Some(mut entity) = E::default_of(head.kind / 2) {
-            entity.scatter(layouts.at(precision), table.lend(slot));
-            world.put(head.id, owner, entity);
-        }
-    }
 }

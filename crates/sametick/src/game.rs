@@ -5,10 +5,12 @@ use crate::entities::Entities;
 use crate::entity::EntityId;
 use crate::fields::{Fields, Networked};
 use crate::record::mix;
+use crate::sight::{Moment, Past};
 use crate::slots::Slots;
 use crate::time::Span;
+use crate::view::Others;
 use crate::world::{PlayerId, Tick, World};
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 
 /// How many events a tick can have; more are not told.
 pub const EVENTS_PER_TICK_MAX: usize = 1024;
@@ -52,6 +54,37 @@ pub trait Game: Sized {
         1
     }
 
+    /// How an entity of the others is shown to a client that wishes to see others in this way. A game may
+    /// have its doors and lifts predicted, and its score board shown as it is told.
+    fn shown(_entity: &Self::Entity, wish: Others) -> Others {
+        wish
+    }
+
+    /// Whether an entity jumped from one state to the other, so that nothing between them is shown: by a
+    /// counter of its jumps, or by the distance.
+    fn jumps(_from: &Self::Entity, _to: &Self::Entity) -> bool {
+        false
+    }
+
+    /// Moves an entity on by itself, to show where it may be by now; false if the game knows no better
+    /// than straight on.
+    fn drift(_entity: &mut Self::Entity, _content: &Self::Content, _seconds: f32) -> bool {
+        false
+    }
+
+    /// Whether an entity is put back to where a player saw it, for that player's shots. What flies lives
+    /// in the present, if the game says so here.
+    fn is_rewound(_entity: &Self::Entity) -> bool {
+        true
+    }
+
+    /// What counts of a state that a player claims for an entity of its own, where the server trusts
+    /// its clients; by default all of it. Whatever others decide too, such as health or what was picked
+    /// up, is left out here: the server's order decides.
+    fn trust(decided: &mut Self::Entity, claimed: &Self::Entity) {
+        *decided = claimed.clone();
+    }
+
     /// For how many ticks an event is worth showing; by default for ever.
     fn event_lasts(_event: &Self::Event) -> u32 {
         u32::MAX
@@ -73,7 +106,6 @@ pub trait Game: Sized {
 pub const REPEATS_MAX: u32 = 25;
 
 /// What one step is given besides the world.
-#[derive(Debug)]
 pub struct Turn<'a, G: Game> {
     pub(crate) tick: Tick,
     pub(crate) tick_length: Span,
@@ -83,8 +115,56 @@ pub struct Turn<'a, G: Game> {
     pub(crate) left: &'a [PlayerId],
     /// By player; one whose command is not known has none.
     pub(crate) commands: &'a [(PlayerId, Option<G::Command>)],
+    /// How players saw the others when they gave their commands; none where all see the present.
+    pub(crate) sights: Option<Sights<'a, G>>,
+    /// Whether a target must be in sight in the present too.
+    pub(crate) needs_sight: bool,
+    pub(crate) stride: Stride,
     pub(crate) events: RefCell<Vec<Emitted<G::Event>>>,
+    pub(crate) verdicts: RefCell<Vec<Verdict>>,
 }
+
+/// How players see the others.
+pub(crate) struct Sights<'a, G: Game> {
+    pub(crate) past: Past<'a, G>,
+    pub(crate) players: Vec<Sight<G>>,
+}
+
+/// How one player sees the others; the world is made when it is asked for.
+pub(crate) struct Sight<G: Game> {
+    pub(crate) player: PlayerId,
+    pub(crate) others: Others,
+    pub(crate) moment: Moment,
+    pub(crate) world: OnceCell<World<G::Entity>>,
+}
+
+/// When several ticks of others are taken in one: whose are not, and how many have passed and are to
+/// come.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Stride {
+    pub(crate) ticks: u32,
+    pub(crate) me: Option<PlayerId>,
+    pub(crate) done: u32,
+    pub(crate) is_last: bool,
+}
+
+/// What a shot hit: as its shooter saw it, and as it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// When.
+    pub tick: Tick,
+    /// Who shot.
+    pub player: PlayerId,
+    /// What it hit on the shooter's screen.
+    pub seen: Option<EntityId>,
+    /// What it would have hit in the present.
+    pub present: Option<EntityId>,
+    /// What it hit: what was seen, unless that must be in sight in the present too and is not.
+    pub hit: Option<EntityId>,
+}
+
+/// How many verdicts of a tick are logged.
+pub const VERDICTS_PER_TICK_MAX: usize = 1024;
 
 /// A game without events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -137,6 +217,24 @@ pub struct EventKey {
 }
 
 impl<'a, G: Game> Turn<'a, G> {
+    /// A turn in which nobody joins, leaves, asks for anything, or is seen other than present.
+    pub(crate) fn new(tick: Tick, tick_length: Span, seed: u64, content: &'a G::Content) -> Self {
+        Self {
+            tick,
+            tick_length,
+            seed,
+            content,
+            joined: &[],
+            left: &[],
+            commands: &[],
+            sights: None,
+            needs_sight: false,
+            stride: Stride::default(),
+            events: RefCell::default(),
+            verdicts: RefCell::default(),
+        }
+    }
+
     /// The tick that the step leads to.
     pub fn tick(&self) -> Tick {
         self.tick
@@ -172,14 +270,54 @@ impl<'a, G: Game> Turn<'a, G> {
         self.commands().find(|(asking, _)| *asking == player).map(|(_, command)| command)
     }
 
+    /// How much time an entity lives through in this step, in seconds; none if it waits, to make up for
+    /// it in one later. That happens only where a client predicts others anew and its [`View::stride`]
+    /// allows it: rules that never ask take every step as it is.
+    ///
+    /// [`View::stride`]: crate::View::stride
+    pub fn dt_of(&self, id: EntityId, world: &World<G::Entity>) -> Option<f32> {
+        let Stride { ticks, me, done, is_last } = self.stride;
+        if ticks <= 1 || world.owner(id) == me {
+            return Some(self.dt());
+        }
+        let waited = (done - 1) % ticks + 1;
+        (waited == ticks || is_last).then(|| self.dt() * waited as f32)
+    }
+
     /// The world as a player's own screen showed it when it gave its command: what a shot is judged by.
-    /// It is the present for those who predict the others, and where nobody was rewound.
+    /// It is the present for those who predict the others, and where nobody is rewound.
     pub fn seen_by<'w>(
         &'w self,
-        _player: PlayerId,
+        player: PlayerId,
         present: &'w World<G::Entity>,
     ) -> &'w World<G::Entity> {
-        present
+        let Some(sights) = &self.sights else { return present };
+        let Some(sight) = sights.players.iter().find(|sight| sight.player == player) else {
+            return present;
+        };
+        let Sight { others, moment, world, .. } = sight;
+        world.get_or_init(|| sights.past.seen(present, player, *others, *moment))
+    }
+
+    /// What a player's shot hits: what `hit` finds in the world as that player saw it. It is also judged
+    /// by the present, and both verdicts are logged. Where the server asks for it, the target must be in
+    /// sight of the shooter in the present too, which `in_sight` tells.
+    pub fn judge(
+        &self,
+        player: PlayerId,
+        present: &World<G::Entity>,
+        hit: impl Fn(&World<G::Entity>) -> Option<EntityId>,
+        in_sight: impl Fn(&World<G::Entity>, EntityId) -> bool,
+    ) -> Option<EntityId> {
+        let seen = hit(self.seen_by(player, present));
+        let is_fair = |id: &EntityId| !self.needs_sight || in_sight(present, *id);
+        let verdict = seen.filter(is_fair);
+        let mut verdicts = self.verdicts.borrow_mut();
+        if verdicts.len() < VERDICTS_PER_TICK_MAX {
+            let present = hit(present);
+            verdicts.push(Verdict { tick: self.tick, player, seen, present, hit: verdict });
+        }
+        verdict
     }
 
     /// Tells of something that happens now to an entity. At most 255 a tick for each.

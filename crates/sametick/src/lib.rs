@@ -79,7 +79,9 @@
 #![cfg_attr(not(feature = "secure"), allow(dead_code))]
 
 mod alone;
+mod authority;
 pub mod bits;
+mod blend;
 #[cfg(not(feature = "historical_bugs"))]
 mod bug;
 #[cfg(feature = "historical_bugs")]
@@ -98,34 +100,42 @@ pub mod endpoint;
 mod entities;
 mod entity;
 mod events;
+mod eye;
 mod fields;
 mod follow;
 mod game;
+mod interpolate;
 pub mod kinds;
 mod list;
 #[cfg(test)]
 mod netcode_tests;
 pub mod network;
 mod peer;
+mod predict;
 pub mod record;
 pub mod relevance;
+mod rewind;
 #[cfg(feature = "secure")]
 pub mod secure;
 mod serve;
 #[cfg(feature = "secure")]
 mod server;
+mod sight;
 mod slots;
+mod smooth;
 mod snapshot;
 #[cfg(test)]
 mod snapshot_tests;
 mod table;
 mod time;
 mod versions;
+mod view;
 mod walks;
 pub mod word;
 mod world;
 
 pub use alone::{Alone, TICK_LENGTHS};
+pub use authority::{CLAIMED_ENTITIES_MAX, CLAIMS_MAX, Claim, Trust};
 #[cfg(feature = "secure")]
 pub use client::{Client, ClientEvent};
 pub use commands::{AHEAD_TICKS_MAX, REPEATED_COMMANDS_MAX};
@@ -134,19 +144,23 @@ pub use entities::{Entities, KindOf, Layouts};
 pub use entity::{ENTITY_SLOTS_MAX, EntityId, GENERATIONS_MAX};
 pub use events::{Effect, HELD_EVENTS_MAX, SAVED_EVENTS_MAX};
 pub use fields::{Field, Fields, Networked};
-pub use follow::{PREDICTED_TICKS_MAX, View};
 pub use game::{
     Audience, Delivery, EVENTS_PER_TICK_MAX, EventKey, Game, NoEvent, REPEATS_MAX, Turn,
+    VERDICTS_PER_TICK_MAX, Verdict,
 };
 pub use list::{List, Text};
 pub use peer::Peer;
+pub use predict::PREDICTED_TICKS_MAX;
 pub use record::{Layout, Precision, settle};
-pub use serve::Rates;
+pub use rewind::{REWIND_TOLERANCE_TICKS, Rewinding};
+pub use serve::{Rates, VERDICTS_MAX};
 #[cfg(feature = "secure")]
 pub use server::{PLACE_KEPT, Server, ServerEvent};
+pub use sight::HISTORY_MAX;
 pub use slots::{CHUNK_SLOTS, Slots};
 pub use snapshot::TABLES_MAX;
 pub use table::{Head, Table};
 pub use time::{Span, Time};
+pub use view::{Interpolation, Others, Path, View};
 pub use walks::{SWALLOWED_TICKS_MAX, SwallowWatch};
 pub use world::{PlayerId, Tick, Unsettled, World};

@@ -114,7 +114,8 @@ struct Pair {
 
 impl Pair {
     fn new(delay: Span, view: View) -> Self {
-        let rates = Rates { tick_length: Span::millis(20), ticks_per_snapshot: 1 };
+        let rates =
+            Rates { tick_length: Span::millis(20), ticks_per_snapshot: 1, ..Rates::default() };
         let mut server = SnapshotServer::new(Stage::default(), 1, rates, Time::ZERO);
         let welcome = server.join(ME);
         let client = SnapshotClient::new(&welcome, Stage::default(), view, Time::ZERO).unwrap();
@@ -207,7 +208,7 @@ fn prediction_goes_no_further_than_its_limit() {
     for _ in 0..200 {
         pair.run(Span::millis(1));
         let x = |world: &World<Entity>| world.owned::<Runner>(ME).unwrap().1.x;
-        let ahead = x(pair.client.view()) - x(&pair.client.snapshot);
+        let ahead = x(pair.client.predicted()) - x(&pair.client.snapshot);
         assert!(ahead <= 3.0 * 0.1 + 1e-3, "{ahead} m ahead with three ticks of 0.1 m allowed");
     }
 }
@@ -315,7 +316,7 @@ fn an_angle_that_goes_round_is_predicted_as_it_comes() {
         pair.client.command(Wish { aim, ..Wish::default() });
         pair.run(Span::millis(20));
         let facing = |world: &World<Entity>| world.owned::<Runner>(ME).unwrap().1.facing;
-        predicted.push_back((pair.client.view().tick(), facing(pair.client.view())));
+        predicted.push_back((pair.client.predicted().tick(), facing(pair.client.predicted())));
         let told = pair.client.snapshot.tick();
         predicted.retain(|(tick, _)| *tick >= told);
         if let Some((_, expected)) = predicted.iter().find(|(tick, _)| *tick == told) {

@@ -1,22 +1,27 @@
 //! The server's half of the snapshot models: steps the world, never waits, and tells each player what
 //! it may see. Knows messages and players, no datagram.
 
+use crate::authority::{self, CLAIMS_MAX, Claim, Decisions, Trust};
 use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::changes::Changes;
-use crate::commands::{AHEAD_TICKS_MAX, CommandQueue};
+use crate::commands::{AHEAD_TICKS_MAX, CommandQueue, read_moments};
 use crate::delta;
 use crate::entities::Layouts;
-use crate::entity::EntityId;
+use crate::entity::{EntityId, SLOT_BITS};
 use crate::events::{self, SAVED_EVENTS_MAX};
 use crate::fields::Networked;
-use crate::game::{Audience, Emitted, EventKey, Game, Turn};
+use crate::game::{Audience, Emitted, EventKey, Game, Sight, Sights, Turn, Verdict};
 use crate::record::{Layout, Precision};
+use crate::rewind::{self, Rewinding, Screen};
+use crate::sight::{self, History, Moment, Past};
 use crate::slots::Slots;
 use crate::snapshot::{Candidate, ClientBase, Frame};
 use crate::time::{Span, Time};
 use crate::versions::{VersionId, Versions, WireLayouts};
-use crate::world::{PlayerId, Tick, World};
-use std::cell::RefCell;
+use crate::view::Others;
+use crate::world::{BIRTHS_MAX, Birth, PlayerId, Tick, World};
+use std::cell::OnceCell;
+use std::collections::VecDeque;
 
 /// How a game is served.
 #[derive(Clone, Copy, Debug)]
@@ -25,11 +30,20 @@ pub struct Rates {
     pub tick_length: Span,
     /// How many ticks there are to a snapshot.
     pub ticks_per_snapshot: u32,
+    /// How far others are put back to where a shooter saw them.
+    pub rewinding: Rewinding,
+    /// Whom the server believes.
+    pub trust: Trust,
 }
 
 impl Default for Rates {
     fn default() -> Self {
-        Self { tick_length: Span::micros(16_667), ticks_per_snapshot: 3 }
+        Self {
+            tick_length: Span::micros(16_667),
+            ticks_per_snapshot: 3,
+            rewinding: Rewinding::USUAL,
+            trust: Trust::Server,
+        }
     }
 }
 
@@ -87,6 +101,14 @@ pub(crate) struct SnapshotServer<G: Game> {
     pub(crate) unsettled: u64,
     event_layout: Layout,
     saved: Vec<(EventKey, Vec<u8>)>,
+    /// What others were shown of the ticks of recent snapshots.
+    history: History<G::Entity>,
+    /// Room for the moments of one message, and for the sights of one tick.
+    moments_read: Vec<(Tick, Moment)>,
+    sights: Vec<Sight<G>>,
+    /// What was judged since it was last asked for.
+    pub(crate) verdicts: VecDeque<Verdict>,
+    pub(crate) claims: VecDeque<Claim>,
 }
 
 struct Player<G: Game> {
@@ -104,7 +126,20 @@ struct Player<G: Game> {
     /// Who was in sight in the last snapshot.
     seen: Vec<EntityId>,
     events: Vec<(bool, Vec<u8>)>,
+    /// How it shows others, and what its screen showed when it gave a command; none if it does not tell.
+    others: Option<Others>,
+    moments: VecDeque<(Tick, Moment)>,
+    screen: Screen,
+    /// The states it claims for its own entities.
+    claims: Decisions<G::Entity>,
+    /// What was made for it in which tick, and the first snapshot that told so.
+    births: VecDeque<(Tick, Birth, Option<u64>)>,
 }
+
+/// For how many ticks moments are kept.
+const MOMENTS_MAX: usize = 128;
+/// How many verdicts are kept until they are asked for; one more, and the oldest is forgotten.
+pub const VERDICTS_MAX: usize = 4096;
 
 impl<G: Game> SnapshotServer<G> {
     pub(crate) fn new(content: G::Content, seed: u64, rates: Rates, now: Time) -> Self {
@@ -139,6 +174,11 @@ impl<G: Game> SnapshotServer<G> {
             unsettled,
             event_layout: Layout::of::<G::Event>(Precision::State),
             saved: Vec::new(),
+            history: History::default(),
+            moments_read: Vec::new(),
+            sights: Vec::new(),
+            verdicts: VecDeque::new(),
+            claims: VecDeque::new(),
         }
     }
 
@@ -156,6 +196,11 @@ impl<G: Game> SnapshotServer<G> {
             seen: Vec::new(),
             // What happened before and still matters.
             events: self.saved.iter().map(|(_, message)| (true, message.clone())).collect(),
+            others: None,
+            moments: VecDeque::new(),
+            screen: Screen::default(),
+            claims: Decisions::default(),
+            births: VecDeque::new(),
         });
         self.players.sort_by_key(|player| player.id);
         self.joined.push(id);
@@ -165,6 +210,9 @@ impl<G: Game> SnapshotServer<G> {
         bits.write(u64::from(self.world.tick().0), 32);
         bits.write(self.rates.tick_length.as_micros(), 32);
         bits.write(self.seed, 64);
+        bits.write_bool(self.rates.trust == Trust::Clients);
+        bits.write_bool(self.rewinds());
+        bits.write(0, 6);
         bits.write(G::content_name(&self.content), 64);
         bits.finish().expect("a welcome is short").to_vec()
     }
@@ -204,19 +252,43 @@ impl<G: Game> SnapshotServer<G> {
         let wants_commands = bits.read_bool();
         let newest = bits.read(32);
         let before = bits.read(32) as u32;
-        let first_new =
-            player.commands.read(&mut bits, &self.command_layout, &mut self.commands_read);
+        let others = bits.read_bool().then(|| rewind::read_others(&mut bits));
+        let is_trusted = self.rates.trust == Trust::Clients;
+        let claims = match bits.read_bool() {
+            true if is_trusted => {
+                Some(authority::read(&mut bits, &self.layouts.state).ok_or(Malformed)?)
+            }
+            true => return Err(Malformed),
+            false => None,
+        };
+        let tick = Tick(bits.read(32) as u32);
+        self.moments_read.clear();
+        if others.is_some() {
+            read_moments(&mut bits, tick, &mut self.moments_read);
+        }
+        let (layout, commands) = (&self.command_layout, &mut self.commands_read);
+        let first_new = player.commands.read(&mut bits, layout, tick, commands);
         bits.finish()?;
         let first_new = first_new?;
         player.commands.take(&mut self.commands_read);
+        player.others = others;
+        player.take_moments(&self.moments_read);
+        if let Some(claims) = claims {
+            player.claims.push(tick, claims);
+        }
         player.snapshot_every = every.max(self.rates.ticks_per_snapshot);
         player.wants_commands = wants_commands;
         player.base.acknowledge(newest, before);
+        // Whatever told of a birth was told again with each snapshot since.
+        player.births.retain(|(_, _, told)| {
+            told.is_none_or(|first| (newest as u32).wrapping_sub(first as u32) > u32::MAX / 2)
+        });
         let Some(tick) = first_new else { return Ok(()) };
         let ahead = i64::from(tick.0) - i64::from(self.world.tick().0) - 1;
         let until_next = (self.next_tick_at - now).as_micros() as i64
             - (now - self.next_tick_at).as_micros() as i64;
         let margin = until_next + ahead * self.rates.tick_length.as_micros() as i64;
+        player.screen.observe(margin);
         player.margin_micros = Some(player.margin_micros.map_or(margin, |least| least.min(margin)));
         Ok(())
     }
@@ -245,18 +317,35 @@ impl<G: Game> SnapshotServer<G> {
             (player.id, player.last_command.clone())
         }));
         let tick = Tick(self.world.tick().0 + 1);
-        let turn = Turn {
-            tick,
-            tick_length: self.rates.tick_length,
-            seed: self.seed,
+        self.apply_claims(tick, false);
+        self.look_back(tick);
+        let past = Past {
+            history: &self.history,
+            layouts: &self.layouts.state,
             content: &self.content,
+            tick_length: self.rates.tick_length,
+        };
+        let turn = Turn {
             joined: &self.joined,
             left: &self.left,
             commands: &self.commands,
-            events: RefCell::default(),
+            sights: Some(Sights { past, players: std::mem::take(&mut self.sights) }),
+            needs_sight: self.rates.rewinding.needs_sight,
+            ..Turn::new(tick, self.rates.tick_length, self.seed, &self.content)
         };
         G::step(&mut self.world, &turn);
-        let events = turn.events.into_inner();
+        self.sights = turn.sights.map(|sights| sights.players).unwrap_or_default();
+        let (events, verdicts) = (turn.events.into_inner(), turn.verdicts.into_inner());
+        log(&mut self.verdicts, verdicts, VERDICTS_MAX);
+        self.apply_claims(tick, true);
+        for birth in self.world.take_births() {
+            if let Some(player) = find(&mut self.players, birth.owner) {
+                player.births.push_back((tick, birth, None));
+                if player.births.len() > BIRTHS_MAX {
+                    player.births.pop_front();
+                }
+            }
+        }
         self.joined.clear();
         self.left.clear();
         self.world.set_tick(tick);
@@ -279,6 +368,62 @@ impl<G: Game> SnapshotServer<G> {
         self.versions.update(&mut self.world, &self.layouts);
         self.versions_at = self.world.tick();
         self.changes.clear();
+        if self.rewinds() {
+            let (world, layouts) = (&self.world, &self.layouts);
+            self.history.push_with(self.versions_at, |then| {
+                then.clone_from(world);
+                sight::as_shown(then, layouts);
+            });
+        }
+    }
+
+    /// Whether players are asked what their screens show.
+    fn rewinds(&self) -> bool {
+        self.rates.rewinding.at_most > Span::ZERO || self.rates.trust == Trust::Clients
+    }
+
+    /// Fills in how those players who tell saw the others when they gave their commands of a tick.
+    fn look_back(&mut self, tick: Tick) {
+        self.sights.clear();
+        if !self.rewinds() {
+            return;
+        }
+        let Self { players, rates, history, .. } = self;
+        self.sights.extend(players.iter_mut().filter_map(|player| {
+            let others = player.others.filter(|others| *others != Others::Predicted)?;
+            let index = player.moments.partition_point(|(of, _)| *of < tick);
+            let (_, told) = *player.moments.get(index).filter(|(of, _)| *of == tick)?;
+            let moment = match rates.trust {
+                Trust::Clients => told,
+                Trust::Server => {
+                    let (rewinding, length) = (rates.rewinding, rates.tick_length);
+                    player.screen.judge(tick, told, others, rewinding, length, history)
+                }
+            };
+            Some(Sight { player: player.id, others, moment, world: OnceCell::new() })
+        }));
+    }
+
+    /// Lets count what players claim of a tick that was stepped, or of those before it.
+    fn apply_claims(&mut self, tick: Tick, is_stepped: bool) {
+        if self.rates.trust == Trust::Server {
+            return;
+        }
+        let until = if is_stepped { tick } else { Tick(tick.0 - 1) };
+        for player in &mut self.players {
+            let Some((of, claims)) = player.claims.take_until(until) else { continue };
+            let layouts = &self.layouts.state;
+            let judged =
+                authority::apply(&mut self.world, layouts, player.id, of, &claims, G::trust);
+            log(&mut self.claims, judged, CLAIMS_MAX);
+        }
+    }
+
+    /// The shortest round trip to a player of late.
+    pub(crate) fn measure(&mut self, of: PlayerId, round_trip: Span) {
+        if let Some(player) = find(&mut self.players, of) {
+            player.screen.round_trip = round_trip;
+        }
     }
 
     /// Queues events for those who are to be told.
@@ -359,8 +504,12 @@ impl<G: Game> SnapshotServer<G> {
         let game_id = self.game_id;
         let others = if player.wants_commands { self.others(to) } else { Vec::new() };
         let Some(player) = find(&mut self.players, to) else { return };
+        let number = player.base.next_number();
+        player.births.iter_mut().for_each(|(_, _, told)| _ = told.get_or_insert(number));
+        let births: Vec<(Tick, Birth)> =
+            player.births.iter().map(|(tick, birth, _)| (*tick, *birth)).collect();
         let command_layout = &self.command_layout;
-        let head = move |bits: &mut BitWriter| {
+        let head = |bits: &mut BitWriter| {
             bits.write(u64::from(SNAPSHOT), 8);
             bits.write(u64::from(game_id), 8);
             bits.write(u64::from(tick.0) & TICK_MASK, TICK_BITS);
@@ -370,6 +519,7 @@ impl<G: Game> SnapshotServer<G> {
             }
             bits.write(margin as u64, 15);
             bits.write(u64::from(received), RECEIVED_BITS);
+            write_births(bits, tick, &births);
         };
         let world = &self.world;
         let mut frame = Frame {
@@ -394,17 +544,26 @@ impl<G: Game> SnapshotServer<G> {
         player.base.write(&mut frame, to, &self.visible, limits, &mut finished, &mut self.bits);
     }
 
-    /// What the others in sight of a player ask for at present.
-    fn others(&self, viewer: PlayerId) -> Vec<(PlayerId, G::Command)> {
-        let seen: Vec<PlayerId> = self
+    /// What the others in sight of a player ask for at present, and where they stand.
+    fn others(&self, viewer: PlayerId) -> Vec<Known<G::Command>> {
+        let mut seen: Vec<(PlayerId, usize)> = self
             .world
-            .entities()
-            .filter(|(id, _)| self.visible.contains(id.slot()))
-            .filter_map(|(id, _)| self.world.owner(id))
+            .owned_entities()
+            .filter(|(id, _, _)| self.visible.contains(id.slot()))
+            .filter_map(|(id, owner, _)| Some((owner?, id.slot())))
             .collect();
-        let others =
-            self.players.iter().filter(|player| player.id != viewer && seen.contains(&player.id));
-        let known = others.filter_map(|player| Some((player.id, player.last_command.clone()?)));
+        seen.sort_unstable();
+        let slots_of = |player: PlayerId| {
+            let first = seen.partition_point(|(owner, _)| *owner < player);
+            let theirs = seen[first..].iter().take_while(move |(owner, _)| *owner == player);
+            theirs.map(|(_, slot)| *slot).take(SLOTS_MAX).collect::<Vec<_>>()
+        };
+        let others = self.players.iter().filter(|player| player.id != viewer);
+        let known = others.filter_map(|player| {
+            let (player, command) = (player.id, player.last_command.clone()?);
+            let slots = slots_of(player);
+            (!slots.is_empty()).then_some(Known { player, command, slots })
+        });
         known.take(OTHERS_MAX).collect()
     }
 
@@ -437,15 +596,26 @@ fn find<G: Game>(players: &mut [Player<G>], id: PlayerId) -> Option<&mut Player<
 
 /// Of how many others' commands a snapshot tells.
 const OTHERS_MAX: usize = 63;
+/// And of how many entities of each.
+const SLOTS_MAX: usize = 7;
 
-fn write_others<C: Networked>(bits: &mut BitWriter, layout: &Layout, others: &[(PlayerId, C)]) {
+/// What is known of another player: what it asks for, and where its entities are.
+pub(crate) struct Known<C> {
+    pub(crate) player: PlayerId,
+    pub(crate) command: C,
+    pub(crate) slots: Vec<usize>,
+}
+
+fn write_others<C: Networked>(bits: &mut BitWriter, layout: &Layout, others: &[Known<C>]) {
     bits.write_bool(!others.is_empty());
     if others.is_empty() {
         return;
     }
     bits.write(others.len() as u64, 6);
-    for (player, command) in others {
+    for Known { player, command, slots } in others {
         bits.write(u64::from(player.0), 16);
+        bits.write(slots.len() as u64, 3);
+        slots.iter().for_each(|slot| bits.write(*slot as u64, SLOT_BITS));
         delta::write(bits, layout, layout.initial(), &layout.record(command));
     }
 }
@@ -453,19 +623,63 @@ fn write_others<C: Networked>(bits: &mut BitWriter, layout: &Layout, others: &[(
 pub(crate) fn read_others<C: Networked>(
     bits: &mut BitReader<'_>,
     layout: &Layout,
-) -> Vec<(PlayerId, C)> {
+) -> Vec<Known<C>> {
     let mut others = Vec::new();
     let count = if bits.read_bool() { bits.read(6) } else { 0 };
     for _ in 0..count {
         let player = PlayerId(bits.read(16) as u16);
+        let slots = (0..bits.read(3)).map(|_| bits.read(SLOT_BITS) as usize).collect();
         let mut words = vec![0; layout.len()];
         delta::read(bits, layout, layout.initial(), &mut words);
         if bits.failed() {
             break;
         }
-        others.push((player, layout.value(&words)));
+        others.push(Known { player, command: layout.value(&words), slots });
     }
     others
+}
+
+/// Tells a player under which names its own prediction finds what was made for it.
+fn write_births(bits: &mut BitWriter, tick: Tick, births: &[(Tick, Birth)]) {
+    bits.write_bool(!births.is_empty());
+    if births.is_empty() {
+        return;
+    }
+    bits.write(births.len() as u64, 4);
+    for (of, birth) in births {
+        bits.write(u64::from(tick.0.saturating_sub(of.0).min(255)), 8);
+        bits.write(u64::from(birth.ordinal), 8);
+        bits.write(u64::from(EntityId::to_word(Some(birth.id))), 32);
+    }
+}
+
+/// The names a prediction gave, and those the server gave.
+pub(crate) fn read_births(bits: &mut BitReader<'_>, tick: Tick) -> Vec<(EntityId, EntityId)> {
+    let count = if bits.read_bool() { bits.read(4) } else { 0 };
+    let births = (0..count).map(|_| {
+        let of = tick.0.saturating_sub(bits.read(8) as u32);
+        let made = EntityId::provisional(of, bits.read(8) as usize);
+        made.zip(EntityId::from_word(bits.read(32) as u32))
+    });
+    births.collect::<Vec<_>>().into_iter().flatten().collect()
+}
+
+/// Keeps the newest of what is logged.
+fn log<T>(kept: &mut VecDeque<T>, new: Vec<T>, most: usize) {
+    kept.extend(new);
+    let excess = kept.len().saturating_sub(most);
+    kept.drain(..excess);
+}
+
+impl<G: Game> Player<G> {
+    /// Keeps what the screen showed, newest first, as far as it is news.
+    fn take_moments(&mut self, moments: &[(Tick, Moment)]) {
+        let newest = self.moments.back().map_or(Tick(0), |(tick, _)| *tick);
+        let news = moments.iter().take_while(|(tick, _)| *tick > newest).count();
+        self.moments.extend(moments[..news].iter().rev());
+        let excess = self.moments.len().saturating_sub(MOMENTS_MAX);
+        self.moments.drain(..excess);
+    }
 }
 
 /// How many events can wait for a player; more are not told.

@@ -1,8 +1,9 @@
 //! A game's server: all players' connections and the one world they share.
 
+use crate::authority::Claim;
 use crate::channel::{CloseReason, Event, PAYLOAD_BYTES_MAX, Statistics};
 use crate::endpoint::{Answer, Listener, ListenerConfig, ListenerEvent};
-use crate::game::Game;
+use crate::game::{Game, Verdict};
 use crate::peer::Peer;
 use crate::secure::{ConnectionId, GateConfig, Past, Random, TokenKey};
 use crate::serve::{EVENT, Rates, SnapshotServer, WELCOME};
@@ -39,6 +40,7 @@ pub struct Server<G: Game> {
     events: Vec<ServerEvent>,
     /// Messages that no client of ours writes.
     malformed: u64,
+    measured_at: Time,
 }
 
 struct Seat {
@@ -64,6 +66,7 @@ impl<G: Game> Server<G> {
             seats: Vec::new(),
             events: Vec::new(),
             malformed: 0,
+            measured_at: now,
         }
     }
 
@@ -130,6 +133,7 @@ impl<G: Game> Server<G> {
             is_kept
         });
         self.half.advance(now);
+        self.measure(now);
         for seat in &self.seats {
             let Some(connection) = seat.connection else { continue };
             for (is_reliable, event) in self.half.take_events(seat.player) {
@@ -208,6 +212,30 @@ impl<G: Game> Server<G> {
         self.malformed
     }
 
+    /// What shots hit since this was last asked, as their shooters saw it and as it was.
+    pub fn take_verdicts(&mut self) -> Vec<Verdict> {
+        self.half.verdicts.drain(..).collect()
+    }
+
+    /// What players claimed for their own entities since this was last asked, where they are trusted.
+    pub fn take_claims(&mut self) -> Vec<Claim> {
+        self.half.claims.drain(..).collect()
+    }
+
+    /// Tells the rules' side how long round trips take, now and then.
+    fn measure(&mut self, now: Time) {
+        if now - self.measured_at < MEASURED_EVERY {
+            return;
+        }
+        self.measured_at = now;
+        for seat in &self.seats {
+            let statistics = seat.connection.and_then(|of| self.listener.statistics(of));
+            if let Some(statistics) = statistics {
+                self.half.measure(seat.player, statistics.round_trip.minimum);
+            }
+        }
+    }
+
     fn hear(&mut self, now: Time, heard: Heard) {
         match heard {
             Heard::Connected(connection, client_id) => self.seat(connection, client_id),
@@ -249,6 +277,9 @@ impl<G: Game> Server<G> {
         self.events.push(ServerEvent::Joined { player, client_id });
     }
 }
+
+/// How often round trips are looked at.
+const MEASURED_EVERY: Span = Span::millis(500);
 
 /// What games of open servers call themselves.
 pub(crate) const OPEN_PROTOCOL: u64 = 0x5a6d_e71c_0001;

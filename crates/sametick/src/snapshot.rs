@@ -148,6 +148,11 @@ impl ClientBase {
         self.tables.iter().map(|table| &table.versions[..]).chain([&self.loaded[..]])
     }
 
+    /// The number that the next part will have.
+    pub(crate) fn next_number(&self) -> u64 {
+        self.last_number + 1
+    }
+
     /// Bytes on the heap.
     pub(crate) fn memory_bytes(&self) -> usize {
         let table = |table: &SentTable| table.versions.capacity() * size_of::<VersionId>() + 16;

@@ -293,8 +293,8 @@ fn prediction_is_what_the_server_then_says() {
         let client = &simulation.clients[0];
         let mine =
             |world: &World<Entity>| world.owned::<Runner>(PlayerId(0)).map(|(_, r)| r.clone());
-        if let Some(runner) = mine(client.view()) {
-            predicted.insert(client.view().tick(), runner);
+        if let Some(runner) = mine(client.predicted()) {
+            predicted.insert(client.predicted().tick(), runner);
         }
         if let (Some(runner), Some(expected)) =
             (mine(&client.snapshot), predicted.get(&client.snapshot.tick()))

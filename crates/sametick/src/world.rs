@@ -43,7 +43,37 @@ pub struct World<E> {
     tick: Tick,
     /// Up to the highest slot that was ever used.
     slots: Vec<Slot<E>>,
+    /// What a client's prediction made, by name; empty on a server.
+    provisional: Vec<Provisional<E>>,
+    /// On a client that predicts: who it is.
+    predicts: Option<PlayerId>,
+    /// What was made for players in this step; not a part of the state.
+    births: Vec<Birth>,
 }
+
+#[derive(Clone, Debug)]
+struct Provisional<E> {
+    id: EntityId,
+    owner: Option<PlayerId>,
+    entity: E,
+}
+
+/// An entity that was made for a player: the `ordinal`-th of a tick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Birth {
+    pub(crate) id: EntityId,
+    pub(crate) owner: PlayerId,
+    pub(crate) ordinal: u8,
+}
+
+/// How many entities a client's prediction can have made before the server's arrive.
+const PROVISIONAL_MAX: usize = 64;
+
+/// How many births of a tick are told to the players they are for; more are theirs without a word.
+pub(crate) const BIRTHS_MAX: usize = 15;
+
+/// Names that a client gives to what it predicts of others start here.
+const OTHERS_ORDINAL: usize = 2048;
 
 #[derive(Clone, Debug)]
 struct Slot<E> {
@@ -70,6 +100,17 @@ impl<E: Entities> World<E> {
 
     pub(crate) fn set_tick(&mut self, tick: Tick) {
         self.tick = tick;
+        self.births.clear();
+    }
+
+    /// Makes this the world of a client that predicts: what is spawned gets a name of its own.
+    pub(crate) fn set_predicts(&mut self, player: PlayerId) {
+        self.predicts = Some(player);
+    }
+
+    /// What was made for players in this step.
+    pub(crate) fn take_births(&mut self) -> Vec<Birth> {
+        std::mem::take(&mut self.births)
     }
 
     /// Adds an entity; none if all slots are taken.
@@ -84,6 +125,9 @@ impl<E: Entities> World<E> {
 
     /// Takes an entity away. Its name is never given to another.
     pub fn despawn(&mut self, id: EntityId) -> Option<E> {
+        if let Some(index) = self.provisional.iter().position(|made| made.id == id) {
+            return Some(self.provisional.remove(index).entity);
+        }
         let slot = self.slot_mut(id)?;
         slot.owner = None;
         slot.entity.take()
@@ -91,16 +135,23 @@ impl<E: Entities> World<E> {
 
     /// Whether an entity is there.
     pub fn contains(&self, id: EntityId) -> bool {
-        self.slot(id).is_some()
+        self.entity(id).is_some()
     }
 
     /// An entity of whatever kind.
     pub fn entity(&self, id: EntityId) -> Option<&E> {
+        if id.is_provisional() {
+            return self.provisional.iter().find(|made| made.id == id).map(|made| &made.entity);
+        }
         self.slot(id)?.entity.as_ref()
     }
 
     /// The same, to be changed.
     pub fn entity_mut(&mut self, id: EntityId) -> Option<&mut E> {
+        if id.is_provisional() {
+            let mut made = self.provisional.iter_mut();
+            return made.find(|made| made.id == id).map(|made| &mut made.entity);
+        }
         self.slot_mut(id)?.entity.as_mut()
     }
 
@@ -114,10 +165,29 @@ impl<E: Entities> World<E> {
         K::of_mut(self.entity_mut(id)?)
     }
 
-    /// Everyone, by slot.
+    /// Everyone, by slot; on a client, what its prediction made comes last.
     pub fn entities(&self) -> impl Iterator<Item = (EntityId, &E)> {
+        self.owned_entities().map(|(id, _, entity)| (id, entity))
+    }
+
+    /// The same, with whose they are.
+    pub(crate) fn owned_entities(&self) -> impl Iterator<Item = (EntityId, Option<PlayerId>, &E)> {
         let slots = self.slots.iter().enumerate();
-        slots.filter_map(|(index, slot)| Some((slot.id(index)?, slot.entity.as_ref()?)))
+        let slots = slots
+            .filter_map(|(index, slot)| Some((slot.id(index)?, slot.owner, slot.entity.as_ref()?)));
+        let provisional = self.provisional.iter();
+        slots.chain(provisional.map(|made| (made.id, made.owner, &made.entity)))
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn owned_entities_mut(
+        &mut self,
+    ) -> impl Iterator<Item = (EntityId, Option<PlayerId>, &mut E)> {
+        let slots = self.slots.iter_mut().enumerate();
+        let slots = slots
+            .filter_map(|(index, slot)| Some((slot.id(index)?, slot.owner, slot.entity.as_mut()?)));
+        let provisional = self.provisional.iter_mut();
+        slots.chain(provisional.map(|made| (made.id, made.owner, &mut made.entity)))
     }
 
     /// Who stands in each slot, whose it is, and itself.
@@ -131,6 +201,11 @@ impl<E: Entities> World<E> {
     /// Who stands in a slot.
     pub(crate) fn tenant(&self, slot: usize) -> Option<EntityId> {
         self.slots.get(slot).filter(|slot| slot.entity.is_some())?.id(slot)
+    }
+
+    /// Whether someone stands where an entity would.
+    pub(crate) fn is_taken(&self, id: EntityId) -> bool {
+        if id.is_provisional() { self.contains(id) } else { self.tenant(id.slot()).is_some() }
     }
 
     /// Adds the slots of everyone.
@@ -157,38 +232,32 @@ impl<E: Entities> World<E> {
     where
         E: 'a,
     {
-        self.slots.iter_mut().enumerate().filter_map(|(index, slot)| {
-            let id = slot.id(index)?;
-            Some((id, K::of_mut(slot.entity.as_mut()?)?))
-        })
+        self.owned_entities_mut().filter_map(|(id, _, entity)| Some((id, K::of_mut(entity)?)))
     }
 
     /// Whose an entity is.
     pub fn owner(&self, id: EntityId) -> Option<PlayerId> {
+        if id.is_provisional() {
+            return self.provisional.iter().find(|made| made.id == id)?.owner;
+        }
         self.slot(id)?.owner
     }
 
     /// The first entity of this kind that belongs to a player.
     pub fn owned<K: KindOf<E>>(&self, owner: PlayerId) -> Option<(EntityId, &K)> {
-        let mut slots = self.slots.iter().enumerate();
-        slots.find_map(|(index, slot)| {
-            let id = slot.id(index).filter(|_| slot.owner == Some(owner))?;
-            Some((id, K::of(slot.entity.as_ref()?)?))
-        })
+        let mut owned = self.owned_entities().filter(|(_, whose, _)| *whose == Some(owner));
+        owned.find_map(|(id, _, entity)| Some((id, K::of(entity)?)))
     }
 
     /// The same, to be changed.
     pub fn owned_mut<K: KindOf<E>>(&mut self, owner: PlayerId) -> Option<(EntityId, &mut K)> {
-        let mut slots = self.slots.iter_mut().enumerate();
-        slots.find_map(|(index, slot)| {
-            let id = slot.id(index).filter(|_| slot.owner == Some(owner))?;
-            Some((id, K::of_mut(slot.entity.as_mut()?)?))
-        })
+        let mut owned = self.owned_entities_mut().filter(|(_, whose, _)| *whose == Some(owner));
+        owned.find_map(|(id, _, entity)| Some((id, K::of_mut(entity)?)))
     }
 
     /// How many entities there are.
     pub fn len(&self) -> usize {
-        self.slots.iter().filter(|slot| slot.entity.is_some()).count()
+        self.entities().count()
     }
 
     /// Whether there are none.
@@ -200,22 +269,18 @@ impl<E: Entities> World<E> {
     /// have been settled.
     pub fn settle(&mut self) -> Result<(), Unsettled> {
         let mut first = Ok(());
-        for (index, slot) in self.slots.iter_mut().enumerate() {
-            let (Some(entity), id) = (&mut slot.entity, EntityId::new(index, slot.generation))
-            else {
-                continue;
-            };
-            if let (Err(fault), Some(entity), Ok(())) = (entity.settle(), id, &first) {
-                first = Err(Unsettled { entity, field: fault.field });
+        for (id, _, entity) in self.owned_entities_mut() {
+            if let (Err(fault), Ok(())) = (entity.settle(), &first) {
+                first = Err(Unsettled { entity: id, field: fault.field });
             }
         }
         first
     }
 
-    /// Fills a table with everyone's records, all in sight.
+    /// Fills a table with the records of everyone in a slot, all in sight.
     pub fn fill(&self, layouts: &[Layout], table: &mut Table) {
         table.visible.clear();
-        for (id, entity) in self.entities() {
+        for (id, entity) in self.entities().filter(|(id, _)| !id.is_provisional()) {
             entity.clone().gather(layouts, Head { id, kind: entity.kind() }, table);
         }
     }
@@ -312,7 +377,11 @@ impl<E: Entities> World<E> {
         }
         let lawful =
             |slot: &Slot<E>| slot.generation > 0 && (slot.entity.is_some() || slot.owner.is_none());
-        if slots.iter().all(lawful) { Ok(Self { tick, slots }) } else { Err(Malformed) }
+        if slots.iter().all(lawful) {
+            Ok(Self { tick, slots, ..Self::default() })
+        } else {
+            Err(Malformed)
+        }
     }
 
     /// Empties the world; slots keep their generations.
@@ -320,31 +389,81 @@ impl<E: Entities> World<E> {
         for slot in &mut self.slots {
             (slot.entity, slot.owner) = (None, None);
         }
+        self.provisional.clear();
     }
 
     /// Puts an entity where it is known to be.
     pub(crate) fn put(&mut self, id: EntityId, owner: Option<PlayerId>, entity: E) {
+        if id.is_provisional() {
+            self.provisional.push(Provisional { id, owner, entity });
+            return;
+        }
         while self.slots.len() <= id.slot() {
             self.slots.push(Slot { generation: 0, owner: None, entity: None });
         }
         self.slots[id.slot()] = Slot { generation: id.generation(), owner, entity: Some(entity) };
     }
 
-    /// Gives everything that is not this player's back the state it has in `known`.
-    pub(crate) fn restore_others(&mut self, known: &Self, player: PlayerId) {
+    /// Gives everything that is not predicted back the state it has in `known`.
+    pub(crate) fn restore(
+        &mut self,
+        known: &Self,
+        is_predicted: impl Fn(Option<PlayerId>, &E) -> bool,
+    ) {
+        let is_ours = |slot: &Slot<E>| {
+            slot.entity.as_ref().is_some_and(|entity| is_predicted(slot.owner, entity))
+        };
         for (index, slot) in self.slots.iter_mut().enumerate() {
-            let is_own = |slot: &Slot<E>| slot.entity.is_some() && slot.owner == Some(player);
             match known.slots.get(index) {
-                // Ours in both, or what our own prediction made or took away.
-                Some(known) if is_own(known) => {}
-                _ if is_own(slot) => {}
+                // Predicted in both, or what the prediction took away.
+                Some(known) if is_ours(known) => {}
+                _ if is_ours(slot) => {}
                 Some(known) => slot.clone_from(known),
                 None => (slot.entity, slot.owner) = (None, None),
             }
         }
+        self.provisional.retain(|made| is_predicted(made.owner, &made.entity));
     }
 
     fn place(&mut self, entity: E, owner: Option<PlayerId>) -> Option<EntityId> {
+        let ordinal = self.births.iter().filter(|birth| Some(birth.owner) == owner).count();
+        let id = match self.predicts {
+            Some(me) => self.place_provisional(entity, owner, me, ordinal),
+            None => self.place_in_slot(entity, owner),
+        }?;
+        if let (Some(owner), Ok(ordinal), true) =
+            (owner, u8::try_from(ordinal), self.births.len() < ENTITY_SLOTS_MAX)
+        {
+            self.births.push(Birth { id, owner, ordinal });
+        }
+        Some(id)
+    }
+
+    /// Whoever made it, the same spawn of the same tick has the same name.
+    fn place_provisional(
+        &mut self,
+        entity: E,
+        owner: Option<PlayerId>,
+        me: PlayerId,
+        ordinal: usize,
+    ) -> Option<EntityId> {
+        // The step leads to the tick after this one.
+        let tick = self.tick.0 + 1;
+        let name = |ordinal| EntityId::provisional(tick, ordinal);
+        let id = if owner == Some(me) {
+            name(ordinal).filter(|_| ordinal < OTHERS_ORDINAL)
+        } else {
+            let mut names = (OTHERS_ORDINAL..ENTITY_SLOTS_MAX).filter_map(name);
+            names.find(|name| self.provisional.iter().all(|made| made.id != *name))
+        }?;
+        if self.provisional.len() == PROVISIONAL_MAX {
+            return None;
+        }
+        self.provisional.push(Provisional { id, owner, entity });
+        Some(id)
+    }
+
+    fn place_in_slot(&mut self, entity: E, owner: Option<PlayerId>) -> Option<EntityId> {
         // A slot whose names are used up stays empty for good.
         let free = |slot: &Slot<E>| slot.entity.is_none() && slot.generation < GENERATIONS_MAX;
         let index = self.slots.iter().position(free).unwrap_or(self.slots.len());
@@ -386,19 +505,32 @@ impl<E> Slot<E> {
 
 impl<E: Clone> Clone for World<E> {
     fn clone(&self) -> Self {
-        Self { tick: self.tick, slots: self.slots.clone() }
+        Self {
+            tick: self.tick,
+            slots: self.slots.clone(),
+            provisional: self.provisional.clone(),
+            predicts: self.predicts,
+            births: Vec::new(),
+        }
     }
 
     /// In its own memory.
     fn clone_from(&mut self, other: &Self) {
         self.tick = other.tick;
         self.slots.clone_from(&other.slots);
+        self.provisional.clone_from(&other.provisional);
     }
 }
 
 impl<E> Default for World<E> {
     fn default() -> Self {
-        Self { tick: Tick::default(), slots: Vec::new() }
+        Self {
+            tick: Tick::default(),
+            slots: Vec::new(),
+            provisional: Vec::new(),
+            predicts: None,
+            births: Vec::new(),
+        }
     }
 }
 

@@ -54,6 +54,11 @@ impl Octahedral {
     pub fn new(bits: u32) -> Self {
         Self { steps: steps_to_one(bits) }
     }
+
+    /// The kind whose words go up to `max`.
+    pub(crate) fn of_max(max: u32) -> Self {
+        Self { steps: (max / 2).max(1) }
+    }
 }
 
 impl Kind for Octahedral {

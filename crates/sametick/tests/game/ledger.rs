@@ -153,7 +153,7 @@ impl Ledger {
         }
         assert!(own >= session.own_tick, "our time went back from {} to {own}", session.own_tick);
         session.own_tick = own;
-        let view = client.view().expect("it plays");
+        let view = client.predicted().expect("it plays");
         assert!(view.tick().0 >= session.shown_tick, "shown time went back");
         session.shown_tick = view.tick().0;
         if let Some((_, runner)) = view.owned::<Runner>(me).filter(|_| own < tick + 40) {

@@ -102,7 +102,7 @@ impl Party {
 
     fn own(&self, client: usize) -> Option<Runner> {
         let client = &self.clients[client].1;
-        client.view()?.owned::<Runner>(client.me()?).map(|(_, runner)| runner.clone())
+        client.predicted()?.owned::<Runner>(client.me()?).map(|(_, runner)| runner.clone())
     }
 }
 
@@ -114,7 +114,7 @@ fn players_join_and_see_each_other() {
     party.run(Span::seconds(2));
     for (_, client) in &mut party.clients {
         assert!(matches!(client.take_events()[..], [ClientEvent::Joined(_)]));
-        assert_eq!(client.view().map(|world| world.all::<Runner>().count()), Some(3));
+        assert_eq!(client.predicted().map(|world| world.all::<Runner>().count()), Some(3));
         assert_eq!(client.malformed(), 0);
     }
     assert_eq!(party.server.players().count(), 3);

@@ -51,7 +51,7 @@ impl Options {
             guests: 3 + seed % 2,
             conditions,
             is_ample: !seed.is_multiple_of(3),
-            rates: Rates { tick_length, ticks_per_snapshot },
+            rates: Rates { tick_length, ticks_per_snapshot, ..Rates::default() },
             map_changes: seed % 4 != 1,
         }
     }

@@ -77,7 +77,7 @@ impl Party {
         film: &Arc<Film>,
     ) -> Self {
         let mut random = Seeded(Dice::new(seed, 1));
-        let rates = Rates { tick_length: TICK, ticks_per_snapshot };
+        let rates = Rates { tick_length: TICK, ticks_per_snapshot, ..Rates::default() };
         let server = Server::open(film.clone(), seed, rates, Time::ZERO, &mut random);
         let watch = View { predicts: false, ..View::default() };
         let clients: Vec<Client<Arena>> = (0..players)

@@ -1,0 +1,107 @@
+//! The client's guess at its own time: the newest snapshot, stepped on by the same rules with its own
+//! commands and, if it wishes, with the last ones known of the others.
+
+use crate::follow::SnapshotClient;
+use crate::game::{Game, Sight, Sights, Stride, Turn};
+use crate::sight::Past;
+use crate::view::Others;
+use crate::world::{PlayerId, Tick, World};
+use std::cell::OnceCell;
+
+/// How far a client predicts at most, whatever the round trip.
+pub const PREDICTED_TICKS_MAX: u32 = 128;
+
+impl<G: Game> SnapshotClient<G> {
+    /// Starts from the newest snapshot and steps again what was predicted before.
+    pub(crate) fn repredict(&mut self) {
+        let until = self.predicted.tick();
+        self.predicted.clone_from(&self.snapshot);
+        self.previous.clone_from(&self.snapshot);
+        if self.trusted {
+            // What we decided on stands, as far as the game trusts us.
+            for (id, decided) in self.decisions.at(self.snapshot.tick()).unwrap_or_default() {
+                if let Some(entity) = self.predicted.entity_mut(*id) {
+                    G::trust(entity, decided);
+                }
+            }
+        }
+        let ticks = self.view.stride;
+        let mut stride = Stride { ticks, me: Some(self.me), done: 0, is_last: false };
+        while self.predicted.tick() < until {
+            stride.done += 1;
+            stride.is_last = self.predicted.tick().0 + 1 == until.0;
+            self.step(stride);
+        }
+        self.repredicted_ticks += u64::from(stride.done);
+    }
+
+    /// One tick of what we predict; all else stays as the snapshot has it.
+    pub(crate) fn step(&mut self, stride: Stride) {
+        let tick = Tick(self.predicted.tick().0 + 1);
+        self.previous.clone_from(&self.predicted);
+        let ahead = tick.0.saturating_sub(self.snapshot.tick().0);
+        let is_within = u64::from(ahead) * self.tick_length.as_micros()
+            <= self.view.predicts_at_most.as_micros();
+        if self.view.predicts && is_within {
+            self.commands.clear();
+            self.commands.push((self.me, self.log.get(tick).cloned()));
+            if self.view.others == Others::Predicted {
+                let others = self.others.iter();
+                self.commands.extend(
+                    others.map(|(player, command)| (*player, Some(G::repeat(command, ahead)))),
+                );
+                self.commands.sort_by_key(|(player, _)| *player);
+            }
+            let moment = self.log.moment(tick);
+            let sight = moment.filter(|_| self.view.others != Others::Predicted).map(|moment| {
+                let (player, others) = (self.me, self.view.others);
+                Sight { player, others, moment, world: OnceCell::new() }
+            });
+            let past = Past {
+                history: &self.history,
+                layouts: &self.layouts.state,
+                content: &self.content,
+                tick_length: self.tick_length,
+            };
+            let turn = Turn {
+                commands: &self.commands,
+                sights: sight.map(|sight| Sights { past, players: vec![sight] }),
+                stride,
+                ..Turn::new(tick, self.tick_length, self.seed, &self.content)
+            };
+            G::step(&mut self.predicted, &turn);
+            let me = self.me;
+            for emitted in turn.events.into_inner() {
+                // What others do is for the server to tell.
+                if self.predicted.owner(emitted.key.entity) == Some(me) {
+                    self.effects.predict(emitted);
+                }
+            }
+            let others = self.view.others;
+            self.predicted.restore(&self.snapshot, |owner, entity| {
+                is_predicted::<G>(me, others, owner, entity)
+            });
+            // What is not finite was mended; the server will say what it is.
+            let _ = self.predicted.settle();
+        }
+        self.predicted.set_tick(tick);
+        if self.trusted && self.view.predicts {
+            self.decisions.keep(&self.predicted, self.me);
+        }
+    }
+
+    /// Our own entities, stepped to our own time.
+    pub(crate) fn predicted(&self) -> &World<G::Entity> {
+        if self.view.predicts { &self.predicted } else { &self.snapshot }
+    }
+}
+
+/// Whether a client steps an entity on by itself.
+pub(crate) fn is_predicted<G: Game>(
+    me: PlayerId,
+    others: Others,
+    owner: Option<PlayerId>,
+    entity: &G::Entity,
+) -> bool {
+    owner == Some(me) || G::shown(entity, others) == Others::Predicted
+}

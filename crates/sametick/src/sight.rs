@@ -1,0 +1,234 @@
+//! What a screen shows of the others at one moment, said by the snapshots it is made of. The client
+//! draws it; the server makes the same again when that player shoots.
+
+use crate::bits::{BitReader, BitWriter};
+use crate::blend;
+use crate::entities::{Entities, Layouts};
+use crate::entity::EntityId;
+use crate::game::Game;
+use crate::record::Layout;
+use crate::time::Span;
+use crate::view::Others;
+use crate::world::{PlayerId, Tick, World};
+use std::collections::VecDeque;
+
+/// How many snapshots are remembered, to show what lies between two of them.
+pub const HISTORY_MAX: usize = 64;
+
+/// How finely a moment between two snapshots is told.
+const PARTS: f64 = 256.0;
+/// How finely the way ahead is told, in parts of a tick.
+const AHEAD_PARTS: f64 = 16.0;
+const AGE_BITS: u32 = 8;
+const SPAN_BITS: u32 = 6;
+const PART_BITS: u32 = 10;
+const AHEAD_BITS: u32 = 12;
+
+/// Where a screen stands among the snapshots.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Moment {
+    /// The newest snapshot that had come.
+    pub(crate) newest: Tick,
+    /// Interpolated entities stand between these two.
+    pub(crate) from: Tick,
+    pub(crate) to: Tick,
+    /// How far from one to the other; past the end they go on.
+    pub(crate) part: u16,
+    /// How far extrapolated entities are moved on from the newest.
+    pub(crate) ahead: u16,
+}
+
+impl Moment {
+    /// Between two snapshots; from past the second on, `part` is above 1.
+    pub(crate) fn new(newest: Tick, between: (Tick, Tick), part: f64, ahead_ticks: f64) -> Self {
+        let whole = |value: f64, bits: u32| {
+            value.round_ties_even().clamp(0.0, f64::from((1u32 << bits) - 1)) as u16
+        };
+        Self {
+            newest,
+            from: between.0,
+            to: between.1,
+            part: whole(part * PARTS, PART_BITS),
+            ahead: whole(ahead_ticks * AHEAD_PARTS, AHEAD_BITS),
+        }
+    }
+
+    pub(crate) fn part(&self) -> f64 {
+        f64::from(self.part) / PARTS
+    }
+
+    pub(crate) fn ahead_ticks(&self) -> f64 {
+        f64::from(self.ahead) / AHEAD_PARTS
+    }
+
+    /// The tick that the screen shows, with its fraction, of entities shown in this way.
+    pub(crate) fn shown_tick(&self, others: Others) -> f64 {
+        match others {
+            Others::Interpolated(_) => {
+                let span = f64::from(self.to.0.saturating_sub(self.from.0));
+                f64::from(self.from.0) + span * self.part()
+            }
+            _ => f64::from(self.newest.0),
+        }
+    }
+
+    /// Writes it as seen from the tick of its command.
+    pub(crate) fn write(&self, bits: &mut BitWriter, command: Tick) {
+        let age = |tick: Tick| u64::from(command.0.saturating_sub(tick.0).min(255));
+        bits.write(age(self.newest), AGE_BITS);
+        bits.write(age(self.from), AGE_BITS);
+        let span = self.to.0.saturating_sub(self.from.0).min((1 << SPAN_BITS) - 1);
+        bits.write(u64::from(span), SPAN_BITS);
+        bits.write(u64::from(self.part), PART_BITS);
+        bits.write_bool(self.ahead > 0);
+        if self.ahead > 0 {
+            bits.write(u64::from(self.ahead), AHEAD_BITS);
+        }
+    }
+
+    pub(crate) fn read(bits: &mut BitReader<'_>, command: Tick) -> Self {
+        let mut aged = || Tick(command.0.saturating_sub(bits.read(AGE_BITS) as u32));
+        let (newest, from) = (aged(), aged());
+        let to = Tick(from.0.saturating_add(bits.read(SPAN_BITS) as u32));
+        let part = bits.read(PART_BITS) as u16;
+        let ahead = if bits.read_bool() { bits.read(AHEAD_BITS) as u16 } else { 0 };
+        Self { newest, from, to, part, ahead }
+    }
+}
+
+/// Where everything was in the ticks of recent snapshots.
+#[derive(Clone, Debug)]
+pub(crate) struct History<E> {
+    /// By tick.
+    worlds: VecDeque<World<E>>,
+}
+
+impl<E> Default for History<E> {
+    fn default() -> Self {
+        Self { worlds: VecDeque::new() }
+    }
+}
+
+impl<E: Entities> History<E> {
+    /// Remembers a world, in place of an earlier one of the same tick.
+    pub(crate) fn push(&mut self, world: &World<E>) {
+        self.push_with(world.tick(), |then| then.clone_from(world));
+    }
+
+    /// The same; `fill` makes the world, in the memory of one that is forgotten.
+    pub(crate) fn push_with(&mut self, tick: Tick, fill: impl FnOnce(&mut World<E>)) {
+        if let Some(newest) = self.worlds.back_mut().filter(|newest| newest.tick() == tick) {
+            fill(newest);
+            return;
+        }
+        let is_full = self.worlds.len() == HISTORY_MAX;
+        let place = if is_full { self.worlds.pop_front() } else { None };
+        let mut place = place.unwrap_or_default();
+        fill(&mut place);
+        self.worlds.push_back(place);
+    }
+
+    /// The world of a tick or, if none is remembered, of the last before it.
+    pub(crate) fn at(&self, tick: Tick) -> Option<&World<E>> {
+        let index = self.worlds.partition_point(|world| world.tick() <= tick);
+        self.worlds.get(index.saturating_sub(1))
+    }
+
+    /// The last world before a tick.
+    pub(crate) fn before(&self, tick: Tick) -> Option<&World<E>> {
+        let index = self.worlds.partition_point(|world| world.tick() < tick);
+        self.worlds.get(index.checked_sub(1)?)
+    }
+
+    /// The ticks of the two worlds that a moment lies between: the same twice before the first and from
+    /// the last on.
+    pub(crate) fn around(&self, tick: f64) -> Option<(Tick, Tick)> {
+        let index = self.worlds.partition_point(|world| f64::from(world.tick().0) <= tick);
+        let from = self.worlds.get(index.saturating_sub(1))?.tick();
+        let to = self.worlds.get(if index == 0 { 0 } else { index });
+        Some((from, to.map_or(from, World::tick)))
+    }
+}
+
+/// All that it takes to show an entity at a moment.
+pub(crate) struct Past<'a, G: Game> {
+    pub(crate) history: &'a History<G::Entity>,
+    pub(crate) layouts: &'a [Layout],
+    pub(crate) content: &'a G::Content,
+    pub(crate) tick_length: Span,
+}
+
+impl<G: Game> Past<'_, G> {
+    /// An entity of the others as a screen shows it at a moment; none where it shows none.
+    pub(crate) fn other(&self, id: EntityId, how: Others, moment: Moment) -> Option<G::Entity> {
+        match how {
+            Others::Latest | Others::Predicted => {
+                self.history.at(moment.newest)?.entity(id).cloned()
+            }
+            Others::Extrapolated { .. } => self.moved_on(id, moment),
+            Others::Interpolated(_) => {
+                let [from, to] =
+                    [moment.from, moment.to].map(|tick| self.history.at(tick)?.entity(id));
+                let (part, is_past) = (moment.part(), moment.part() >= 1.0);
+                match (from, to) {
+                    (Some(from), Some(to)) if G::jumps(from, to) => {
+                        Some(if is_past { to } else { from }.clone())
+                    }
+                    (Some(from), Some(to)) => Some(blend::between(self.layouts, from, to, part)),
+                    (from, to) => if is_past { to } else { from }.cloned(),
+                }
+            }
+        }
+    }
+
+    fn moved_on(&self, id: EntityId, moment: Moment) -> Option<G::Entity> {
+        let newest = self.history.at(moment.newest)?;
+        let mut entity = newest.entity(id)?.clone();
+        let ahead = moment.ahead_ticks();
+        let seconds = ahead * self.tick_length.as_seconds_f64();
+        if ahead == 0.0 || G::drift(&mut entity, self.content, seconds as f32) {
+            return Some(entity);
+        }
+        let before = self.history.before(newest.tick());
+        let Some((before, then)) = before.and_then(|world| Some((world, world.entity(id)?))) else {
+            return Some(entity);
+        };
+        let span = f64::from(newest.tick().0 - before.tick().0);
+        if G::jumps(then, &entity) {
+            return Some(entity);
+        }
+        Some(blend::between(self.layouts, then, &entity, 1.0 + ahead / span))
+    }
+
+    /// The world as a player's screen showed it: others of the past, its own entities and those that are
+    /// not rewound as they are.
+    pub(crate) fn seen(
+        &self,
+        present: &World<G::Entity>,
+        viewer: PlayerId,
+        others: Others,
+        moment: Moment,
+    ) -> World<G::Entity> {
+        let mut seen = present.clone();
+        for (id, owner, entity) in present.owned_entities() {
+            let how = G::shown(entity, others);
+            if owner == Some(viewer) || !G::is_rewound(entity) || how == Others::Predicted {
+                continue;
+            }
+            match (self.other(id, how, moment), seen.entity_mut(id)) {
+                (Some(then), Some(place)) => *place = then,
+                _ => _ = seen.despawn(id),
+            }
+        }
+        seen
+    }
+}
+
+/// Makes a world what others are shown of it.
+pub(crate) fn as_shown<E: Entities>(world: &mut World<E>, layouts: &Layouts) {
+    let mut row = [0; crate::record::ROW_WORDS];
+    for (_, _, entity) in world.owned_entities_mut() {
+        entity.record(&layouts.shown, &mut row);
+        entity.scatter(&layouts.shown, &row);
+    }
+}

@@ -1,0 +1,91 @@
+//! How a client wants to see the world: its own player, the others, and what is left of an error.
+
+use crate::time::Span;
+
+/// How a client wants to see the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct View {
+    /// Whether its own player is predicted: it moves at once, not a round trip later.
+    pub predicts: bool,
+    /// How far ahead of the newest snapshot anything is predicted at most; beyond that it waits.
+    pub predicts_at_most: Span,
+    /// How the others are shown, unless the game says otherwise of an entity.
+    pub others: Others,
+    /// For how long what is left of an error is shown, less and less of it. Zero shows what is right
+    /// at once.
+    pub smooths_over: Span,
+    /// How many ticks are taken in one when others are predicted anew, where the rules allow it: see
+    /// [`Turn::dt_of`](crate::Turn::dt_of).
+    pub stride: u32,
+    /// In every which tick it wants a snapshot, at most 255; 0 is as often as the server offers.
+    pub snapshot_every: u32,
+    /// Whether it wants to know what the others in sight ask for. Those who predict them always do.
+    pub others_commands: bool,
+}
+
+/// How others are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Others {
+    /// As the newest snapshot has them.
+    Latest,
+    /// Moved on from there to our own time, but not for longer than this: by the rules of the game if
+    /// it says how ([`Game::drift`](crate::Game::drift)), otherwise straight on.
+    Extrapolated {
+        /// For how long at most.
+        at_most: Span,
+    },
+    /// Between two snapshots, a little in the past.
+    Interpolated(Interpolation),
+    /// Stepped to our own time by the rules, with the last commands that are known of them.
+    Predicted,
+}
+
+/// How a client shows what lies between two snapshots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interpolation {
+    /// Between what.
+    pub path: Path,
+    /// How many snapshots behind the newest it stays, besides what jitter asks for: with two, one may be
+    /// lost. Only over the history; towards the newest it is always one.
+    pub behind: u8,
+    /// For how long it goes straight on when the next snapshot does not come; with zero it rests.
+    pub goes_on: Span,
+}
+
+/// Where an interpolated entity comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Path {
+    /// Every snapshot is passed through: shown time is some way behind, and stands between two of them.
+    History,
+    /// From wherever it is shown when a snapshot comes, to what that snapshot says, for the time between
+    /// two. A newer one that comes earlier bends the way: a ball may turn without touching the ground.
+    Newest,
+}
+
+impl Interpolation {
+    /// Over the history, two snapshots behind, at rest when they stop.
+    pub const HISTORY: Self = Self { path: Path::History, behind: 2, goes_on: Span::ZERO };
+    /// Towards the newest snapshot.
+    pub const NEWEST: Self = Self { path: Path::Newest, behind: 1, goes_on: Span::ZERO };
+}
+
+impl View {
+    /// Whether the server must tell what others ask for.
+    pub(crate) fn wants_commands(&self) -> bool {
+        self.others_commands || self.others == Others::Predicted
+    }
+}
+
+impl Default for View {
+    fn default() -> Self {
+        Self {
+            predicts: true,
+            predicts_at_most: Span::seconds(1),
+            others: Others::Interpolated(Interpolation::HISTORY),
+            smooths_over: Span::millis(100),
+            stride: 1,
+            snapshot_every: 0,
+            others_commands: false,
+        }
+    }
+}
