@@ -65,7 +65,7 @@ impl<G: Game> SnapshotClient<G> {
         self.eye.own_ticks = self.clock.ticks(now);
         self.eye.moment = self.moment(now);
         let mut target = std::mem::take(&mut self.eye.target);
-        self.compose(&mut target, now);
+        self.compose(&mut target, now, self.eye.moment);
         self.eye.target = target;
         let over = self.view.smooths_over;
         self.eye.errors.pass(now, over);
@@ -99,7 +99,7 @@ impl<G: Game> SnapshotClient<G> {
         self.eye.display.observe(now, tick);
         if let Others::Interpolated(Interpolation { path: Path::Newest, .. }) = self.view.others {
             let mut shown = std::mem::take(&mut self.eye.target);
-            self.compose(&mut shown, now);
+            self.compose(&mut shown, now, self.eye.moment);
             std::mem::swap(&mut self.eye.start, &mut shown);
             (self.eye.target, self.eye.started) = (shown, now);
         }
@@ -114,9 +114,9 @@ impl<G: Game> SnapshotClient<G> {
             return;
         }
         let newest = self.snapshot.tick();
-        self.eye.moment = self.with_newest(self.eye.moment, newest);
+        let moment = self.with_newest(self.eye.moment, newest);
         let mut right = std::mem::take(&mut self.eye.target);
-        self.compose(&mut right, at);
+        self.compose(&mut right, at, moment);
         for (id, owner, entity) in right.owned_entities() {
             let Some(shown) = self.eye.shown.entity(id) else { continue };
             let is_guess = match G::shown(entity, self.view.others) {
@@ -175,9 +175,9 @@ impl<G: Game> SnapshotClient<G> {
         ((now - self.eye.started).as_micros() as f64 / interval as f64).min(1.0)
     }
 
-    /// Makes a world of what should be shown at the eye's moment.
-    fn compose(&self, target: &mut World<G::Entity>, now: Time) {
-        let (others, moment) = (self.view.others, self.eye.moment);
+    /// Makes a world of what should be shown at a moment.
+    fn compose(&self, target: &mut World<G::Entity>, now: Time, moment: Moment) {
+        let others = self.view.others;
         let past = Past::<G> {
             history: &self.history,
             layouts: &self.layouts.state,

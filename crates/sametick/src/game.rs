@@ -157,6 +157,8 @@ pub struct Verdict {
     pub player: PlayerId,
     /// What it hit on the shooter's screen.
     pub seen: Option<EntityId>,
+    /// How far back what the shooter saw was.
+    pub rewound: Span,
     /// What it would have hit in the present.
     pub present: Option<EntityId>,
     /// What it hit: what was seen, unless that must be in sight in the present too and is not.
@@ -291,12 +293,15 @@ impl<'a, G: Game> Turn<'a, G> {
         player: PlayerId,
         present: &'w World<G::Entity>,
     ) -> &'w World<G::Entity> {
-        let Some(sights) = &self.sights else { return present };
-        let Some(sight) = sights.players.iter().find(|sight| sight.player == player) else {
-            return present;
-        };
+        let Some((past, sight)) = self.sight(player) else { return present };
         let Sight { others, moment, world, .. } = sight;
-        world.get_or_init(|| sights.past.seen(present, player, *others, *moment))
+        world.get_or_init(|| past.seen(present, player, *others, *moment))
+    }
+
+    fn sight(&self, player: PlayerId) -> Option<(&Past<'a, G>, &Sight<G>)> {
+        let sights = self.sights.as_ref()?;
+        let sight = sights.players.iter().find(|sight| sight.player == player)?;
+        Some((&sights.past, sight))
     }
 
     /// What a player's shot hits: what `hit` finds in the world as that player saw it. It is also judged
@@ -314,8 +319,17 @@ impl<'a, G: Game> Turn<'a, G> {
         let verdict = seen.filter(is_fair);
         let mut verdicts = self.verdicts.borrow_mut();
         if verdicts.len() < VERDICTS_PER_TICK_MAX {
-            let present = hit(present);
-            verdicts.push(Verdict { tick: self.tick, player, seen, present, hit: verdict });
+            let shown = self.sight(player).map(|(_, sight)| sight.moment.shown_tick(sight.others));
+            let tick = f64::from(self.tick.0);
+            let micros = (tick - shown.unwrap_or(tick)) * self.tick_length.as_micros() as f64;
+            verdicts.push(Verdict {
+                tick: self.tick,
+                player,
+                seen,
+                rewound: Span::from_micros_f64(micros.max(0.0)),
+                present: hit(present),
+                hit: verdict,
+            });
         }
         verdict
     }

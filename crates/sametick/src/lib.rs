@@ -107,6 +107,7 @@ mod game;
 mod interpolate;
 pub mod kinds;
 mod list;
+mod model;
 #[cfg(test)]
 mod netcode_tests;
 pub mod network;
@@ -149,6 +150,7 @@ pub use game::{
     VERDICTS_PER_TICK_MAX, Verdict,
 };
 pub use list::{List, Text};
+pub use model::Model;
 pub use peer::Peer;
 pub use predict::PREDICTED_TICKS_MAX;
 pub use record::{Layout, Precision, settle};
@@ -158,7 +160,7 @@ pub use serve::{Rates, VERDICTS_MAX};
 pub use server::{PLACE_KEPT, Server, ServerEvent};
 pub use sight::HISTORY_MAX;
 pub use slots::{CHUNK_SLOTS, Slots};
-pub use snapshot::TABLES_MAX;
+pub use snapshot::{Base, TABLES_MAX};
 pub use table::{Head, Table};
 pub use time::{Span, Time};
 pub use view::{Interpolation, Others, Path, View};

@@ -3,7 +3,7 @@
 
 use crate::bits::{BitReader, BitWriter};
 use crate::entities::Entities;
-use crate::sight::{History, Moment};
+use crate::sight::{History, Moment, PARTS};
 use crate::time::Span;
 use crate::view::{Interpolation, Others};
 use crate::world::Tick;
@@ -30,6 +30,9 @@ pub const REWIND_TOLERANCE_TICKS: f64 = 2.0;
 /// How fast the server takes a player's word for being further behind, in ticks a second.
 const TRUST_TICKS_PER_SECOND: f64 = 1.0;
 
+/// After so many commands a player's screen is known.
+const FAMILIAR: u32 = 120;
+
 /// What is known of one player's screen.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Screen {
@@ -37,8 +40,9 @@ pub(crate) struct Screen {
     pub(crate) round_trip: Span,
     /// How early its commands come, on average, in microseconds.
     margin_micros: f64,
-    /// How far its screen is behind what had come, in ticks; none before it said so.
-    delay_ticks: Option<f64>,
+    /// How far its screen is behind what had come, in ticks, and how often it has said so.
+    delay_ticks: f64,
+    told: u32,
 }
 
 impl Screen {
@@ -62,11 +66,13 @@ impl Screen {
         let on_the_way = (self.round_trip.as_micros() as f64 + self.margin_micros) / length;
         let told_delay = age - on_the_way;
         let delay_max = rewinding.at_most.as_micros() as f64 / length;
-        let delay = self.delay_ticks.unwrap_or(told_delay.clamp(0.0, delay_max));
+        let change = told_delay - self.delay_ticks;
         let step = TRUST_TICKS_PER_SECOND * tick_length.as_seconds_f64();
-        let delay = (delay + (told_delay - delay).clamp(-step, step)).clamp(0.0, delay_max);
-        self.delay_ticks = Some(delay);
-        let likely = on_the_way + delay;
+        let change = if self.told < FAMILIAR { change * 0.1 } else { change.clamp(-step, step) };
+        self.delay_ticks = (self.delay_ticks + change).clamp(0.0, delay_max);
+        // Before a round trip is measured, nothing can be learned.
+        self.told += u32::from(self.round_trip > Span::ZERO && self.told < FAMILIAR);
+        let likely = on_the_way + self.delay_ticks;
         let [low, high] = [-REWIND_TOLERANCE_TICKS, REWIND_TOLERANCE_TICKS].map(|off| likely + off);
         let fair = age.clamp(low.max(0.0), high.max(0.0)).min(delay_max);
         let most = match others {
@@ -81,6 +87,8 @@ impl Screen {
         let between = history.around(shown).unwrap_or((told.from, told.to));
         let span = f64::from(between.1.0.saturating_sub(between.0.0));
         let part = if span > 0.0 { (shown - f64::from(between.0.0)) / span } else { 0.0 };
+        // Told in parts, it must not round to what is beyond.
+        let part = (part * PARTS).ceil() / PARTS;
         // The snapshot nearest to what was told that is not beyond what is fair.
         let newest = if fair < age { between.1 } else { between.0 };
         let ahead = ahead(tick, newest, most / length, told.ahead_ticks());

@@ -15,7 +15,7 @@ use crate::record::{Layout, Precision};
 use crate::rewind::{self, Rewinding, Screen};
 use crate::sight::{self, History, Moment, Past};
 use crate::slots::Slots;
-use crate::snapshot::{Candidate, ClientBase, Frame};
+use crate::snapshot::{Base, Candidate, ClientBase, Frame};
 use crate::time::{Span, Time};
 use crate::versions::{VersionId, Versions, WireLayouts};
 use crate::view::Others;
@@ -34,16 +34,24 @@ pub struct Rates {
     pub rewinding: Rewinding,
     /// Whom the server believes.
     pub trust: Trust,
+    /// What snapshots are deltas against.
+    pub base: Base,
+}
+
+impl Rates {
+    /// 60 ticks and 20 snapshots a second, shots rewound by up to a quarter of a second.
+    pub const USUAL: Self = Self {
+        tick_length: Span::micros(16_667),
+        ticks_per_snapshot: 3,
+        rewinding: Rewinding::USUAL,
+        trust: Trust::Server,
+        base: Base::Common,
+    };
 }
 
 impl Default for Rates {
     fn default() -> Self {
-        Self {
-            tick_length: Span::micros(16_667),
-            ticks_per_snapshot: 3,
-            rewinding: Rewinding::USUAL,
-            trust: Trust::Server,
-        }
+        Self::USUAL
     }
 }
 
@@ -186,7 +194,7 @@ impl<G: Game> SnapshotServer<G> {
     pub(crate) fn join(&mut self, id: PlayerId) -> Vec<u8> {
         self.players.push(Player {
             id,
-            base: ClientBase::new(self.loaded.clone()),
+            base: ClientBase::new(self.rates.base, self.loaded.clone()),
             commands: CommandQueue::new(self.world.tick()),
             margin_micros: None,
             snapshot_is_due: false,

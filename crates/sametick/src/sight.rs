@@ -16,12 +16,12 @@ use std::collections::VecDeque;
 pub const HISTORY_MAX: usize = 64;
 
 /// How finely a moment between two snapshots is told.
-const PARTS: f64 = 256.0;
+pub(crate) const PARTS: f64 = 256.0;
 /// How finely the way ahead is told, in parts of a tick.
 const AHEAD_PARTS: f64 = 16.0;
 const AGE_BITS: u32 = 8;
 const SPAN_BITS: u32 = 6;
-const PART_BITS: u32 = 10;
+const PART_BITS: u32 = 12;
 const AHEAD_BITS: u32 = 12;
 
 /// Where a screen stands among the snapshots.

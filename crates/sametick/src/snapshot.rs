@@ -35,6 +35,18 @@ use crate::world::PlayerId;
 use std::collections::VecDeque;
 use std::ops::Range;
 
+/// What a snapshot is a delta against.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Base {
+    /// The last state of each entity known to be on both sides, also of those that left sight.
+    #[default]
+    Common,
+    /// The last snapshot that was acknowledged: who was not in it is sent whole.
+    LastAcknowledged,
+    /// Nothing: everyone in sight is sent whole every time.
+    None,
+}
+
 /// How many tables each end keeps of a connection.
 pub const TABLES_MAX: usize = 32;
 
@@ -56,6 +68,7 @@ const CHUNKS_MAX: usize = ENTITY_SLOTS_MAX / CHUNK_SLOTS;
 /// What the server knows of one client: which version of each entity it has, as far as it said so.
 #[derive(Debug, Default)]
 pub(crate) struct ClientBase {
+    choice: Base,
     last_number: u64,
     /// What both ends have before anything is sent: the map's entities, out of sight.
     loaded: Vec<VersionId>,
@@ -105,8 +118,8 @@ impl Candidate {
 
 impl ClientBase {
     /// A client that has the map and nothing else.
-    pub(crate) fn new(loaded: Vec<VersionId>) -> Self {
-        Self { loaded, ..Self::default() }
+    pub(crate) fn new(choice: Base, loaded: Vec<VersionId>) -> Self {
+        Self { choice, loaded, ..Self::default() }
     }
 
     /// Takes in that the client has decoded the part `newest` and, a bit each, which of the 32 before it.
@@ -209,6 +222,18 @@ impl ClientBase {
         } else {
             now.versions.clone_from(&self.loaded);
             now.visible.clear();
+        }
+        // What is not built on is taken for unknown, and sent whole.
+        match self.choice {
+            Base::Common => {}
+            Base::LastAcknowledged => {
+                for (slot, version) in now.versions.iter_mut().enumerate() {
+                    if !now.visible.contains(slot) {
+                        *version = VersionId::NONE;
+                    }
+                }
+            }
+            Base::None => now.versions.fill(VersionId::NONE),
         }
         now.versions.resize(slots.max(now.versions.len()), VersionId::NONE);
         (now.number, now.is_acknowledged) = (number, false);

@@ -70,6 +70,17 @@ impl Interpolation {
 }
 
 impl View {
+    /// Predicts its own player, and shows the others between snapshots.
+    pub const USUAL: Self = Self {
+        predicts: true,
+        predicts_at_most: Span::seconds(1),
+        others: Others::Interpolated(Interpolation::HISTORY),
+        smooths_over: Span::millis(100),
+        stride: 1,
+        snapshot_every: 0,
+        others_commands: false,
+    };
+
     /// Whether the server must tell what others ask for.
     pub(crate) fn wants_commands(&self) -> bool {
         self.others_commands || self.others == Others::Predicted
@@ -78,14 +89,6 @@ impl View {
 
 impl Default for View {
     fn default() -> Self {
-        Self {
-            predicts: true,
-            predicts_at_most: Span::seconds(1),
-            others: Others::Interpolated(Interpolation::HISTORY),
-            smooths_over: Span::millis(100),
-            stride: 1,
-            snapshot_every: 0,
-            others_commands: false,
-        }
+        Self::USUAL
     }
 }
