@@ -404,8 +404,9 @@ impl<G: Game> SnapshotServer<G> {
             let moment = match rates.trust {
                 Trust::Clients => told,
                 Trust::Server => {
-                    let (rewinding, length) = (rates.rewinding, rates.tick_length);
-                    player.screen.judge(tick, told, others, rewinding, length, history)
+                    let (choice, every) =
+                        ((rates.rewinding, rates.tick_length), player.snapshot_every);
+                    player.screen.judge(tick, told, others, choice, every, history)
                 }
             };
             Some(Sight { player: player.id, others, moment, world: OnceCell::new() })

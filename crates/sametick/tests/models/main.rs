@@ -46,8 +46,10 @@ fn a_shot_hits_what_its_shooter_saw_however_it_sees() {
         let share = hits as f64 / verdicts.len() as f64;
         assert!(share > 0.99, "{others:?} at {ping} ms: {hits} of {}", verdicts.len());
         let present = verdicts.iter().filter(|verdict| verdict.present.is_some()).count();
+        // Moved on to the present, they are shown about where they are.
+        let is_late = ping > 100 && !matches!(others, Others::Extrapolated { .. });
         assert!(
-            ping < 100 || present * 2 < verdicts.len(),
+            !is_late || present * 2 < verdicts.len(),
             "{others:?}: judged by the present, {present} of {} would have hit",
             verdicts.len()
         );
