@@ -80,7 +80,10 @@ impl<C: Networked> CommandLog<C> {
         let newest_first = self.commands.iter().rev().take(count);
         if with_moments {
             bits.write(count as u64, MOMENTS_BITS);
-            newest_first.clone().for_each(|(tick, _, moment)| moment.write(bits, *tick));
+            let mut newer = None;
+            for (tick, _, moment) in newest_first.clone() {
+                moment.write(bits, *tick, newer.replace(*moment));
+            }
         }
         let records: Vec<Vec<u32>> =
             newest_first.map(|(_, command, _)| layout.record(command)).collect();
@@ -105,7 +108,12 @@ pub(crate) fn read_moments(
 ) {
     let count = (bits.read(MOMENTS_BITS) as u32).min(REPEATED_COMMANDS_MAX as u32);
     let ticks = (0..count).map(|back| Tick(newest.0.saturating_sub(back)));
-    moments.extend(ticks.map(|tick| (tick, Moment::read(bits, tick))));
+    let mut newer = None;
+    for tick in ticks {
+        let moment = Moment::read(bits, tick, newer);
+        newer = Some(moment);
+        moments.push((tick, moment));
+    }
 }
 
 /// Enough for the longest prediction and what is not acknowledged.

@@ -72,13 +72,20 @@ impl Moment {
         }
     }
 
-    /// Writes it as seen from the tick of its command.
-    pub(crate) fn write(&self, bits: &mut BitWriter, command: Tick) {
-        let age = |tick: Tick| u64::from(command.0.saturating_sub(tick.0).min(255));
-        bits.write(age(self.newest), AGE_BITS);
-        bits.write(age(self.from), AGE_BITS);
-        let span = self.to.0.saturating_sub(self.from.0).min((1 << SPAN_BITS) - 1);
-        bits.write(u64::from(span), SPAN_BITS);
+    /// Writes it as seen from the tick of its command. `newer` was written before: most often both stand
+    /// between the same snapshots.
+    pub(crate) fn write(&self, bits: &mut BitWriter, command: Tick, newer: Option<Self>) {
+        let is_same = newer.is_some_and(|newer| newer.snapshots() == self.snapshots());
+        if newer.is_some() {
+            bits.write_bool(is_same);
+        }
+        if !is_same {
+            let age = |tick: Tick| u64::from(command.0.saturating_sub(tick.0).min(255));
+            bits.write(age(self.newest), AGE_BITS);
+            bits.write(age(self.from), AGE_BITS);
+            let span = self.to.0.saturating_sub(self.from.0).min((1 << SPAN_BITS) - 1);
+            bits.write(u64::from(span), SPAN_BITS);
+        }
         bits.write(u64::from(self.part), PART_BITS);
         bits.write_bool(self.ahead > 0);
         if self.ahead > 0 {
@@ -86,13 +93,23 @@ impl Moment {
         }
     }
 
-    pub(crate) fn read(bits: &mut BitReader<'_>, command: Tick) -> Self {
-        let mut aged = || Tick(command.0.saturating_sub(bits.read(AGE_BITS) as u32));
-        let (newest, from) = (aged(), aged());
-        let to = Tick(from.0.saturating_add(bits.read(SPAN_BITS) as u32));
+    pub(crate) fn read(bits: &mut BitReader<'_>, command: Tick, newer: Option<Self>) -> Self {
+        let same = newer.filter(|_| bits.read_bool());
+        let [newest, from, to] = same.map_or_else(
+            || {
+                let mut aged = || Tick(command.0.saturating_sub(bits.read(AGE_BITS) as u32));
+                let (newest, from) = (aged(), aged());
+                [newest, from, Tick(from.0.saturating_add(bits.read(SPAN_BITS) as u32))]
+            },
+            |newer| newer.snapshots(),
+        );
         let part = bits.read(PART_BITS) as u16;
         let ahead = if bits.read_bool() { bits.read(AHEAD_BITS) as u16 } else { 0 };
         Self { newest, from, to, part, ahead }
+    }
+
+    fn snapshots(&self) -> [Tick; 3] {
+        [self.newest, self.from, self.to]
     }
 }
 

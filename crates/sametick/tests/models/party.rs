@@ -25,6 +25,8 @@ pub(crate) struct Party {
     pub(crate) looks_every: u64,
     /// By how much its own place was changed by each snapshot that changed it, by client.
     pub(crate) corrections: Vec<Vec<f32>>,
+    /// Sent by the first client, and to it.
+    pub(crate) bytes: [u64; 2],
 }
 
 impl Party {
@@ -41,7 +43,18 @@ impl Party {
         let clients: Vec<_> = clients.collect();
         let corrections = vec![Vec::new(); clients.len()];
         let (now, looks_every) = (Time::ZERO, 5);
-        Self { now, network, server, clients, server_host, hosts, random, looks_every, corrections }
+        Self {
+            now,
+            network,
+            server,
+            clients,
+            server_host,
+            hosts,
+            random,
+            looks_every,
+            corrections,
+            bytes: [0, 0],
+        }
     }
 
     pub(crate) fn run(&mut self, span: Span, mut each: impl FnMut(&mut Self)) {
@@ -63,6 +76,9 @@ impl Party {
         }
         self.server.advance(now);
         while let Some((to, datagram)) = self.server.transmit(now) {
+            if to == self.network.address(self.hosts[0]) {
+                self.bytes[1] += datagram.len() as u64;
+            }
             self.network.send(now, self.server_host, to, datagram);
         }
         let server = self.network.address(self.server_host);
@@ -82,6 +98,7 @@ impl Party {
                 client.view(now);
             }
             while let Some(datagram) = client.transmit(now) {
+                self.bytes[0] += if index == 0 { datagram.len() as u64 } else { 0 };
                 self.network.send(now, self.hosts[index], server, datagram);
             }
         }
