@@ -1,10 +1,10 @@
-//! Hello: walk to and fro over UDP, and see how long each turn of yours takes to show.
-//! `hello serve [ADDRESS]`, `hello [ADDRESS] [--ping MS] [--no-prediction] [--seconds N]`; without an
-//! address both ends run here. Compare `hello --ping 200` with and without `--no-prediction`.
-use sametick::secure::SystemRandom;
-use sametick::{Client, Fields, Game, Networked, NoEvent, Peer, Rates, Server, Time, Turn, World};
-use sametick::{Span, View, network::Conditions};
+//! Hello: walk to and fro over UDP; see how late your turns are, and how old what you see of another is.
+//! `hello serve [ADDRESS]`, `hello [ADDRESS] [--ping MS] [--no-prediction] [--seconds N] [--view V]` with
+//! V one of latest, extrapolate, interpolate, predict. Without an address both ends run here.
+use sametick::{Client, Fields, Game, Networked, NoEvent, Peer, PlayerId, Server, Turn, World};
+use sametick::{Rates, Span, Time, View, network::Conditions, secure::SystemRandom};
 use sametick_links::{Clock, Conditioned, Link, UdpLink, conditioner::Direction, peer_at};
+use sametick_links::{drive_client, drive_server};
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Wish(i32);
 impl Networked for Wish {
@@ -13,10 +13,11 @@ impl Networked for Wish {
     }
 }
 #[derive(Clone, Debug, Default)]
-struct Walker(f32);
+struct Walker(f32, f32); // Where it is, and in which tick it was there.
 impl Networked for Walker {
     fn fields<F: Fields>(&mut self, f: &mut F) {
         f.exact("x", &mut self.0).shown(-20.0..=20.0, 0.01);
+        f.exact("when", &mut self.1);
     }
 }
 sametick::entities! { enum Entity { Walker } }
@@ -26,54 +27,51 @@ impl Game for Hello {
     type Command = Wish;
     type Event = NoEvent;
     type Content = ();
+    fn populate((): &(), world: &mut World<Entity>) {
+        world.spawn(Walker::default());
+    }
     fn step(world: &mut World<Entity>, turn: &Turn<'_, Self>) {
-        turn.joined().for_each(|player| _ = world.spawn_owned(player, Walker(0.0)));
+        turn.joined().for_each(|player| _ = world.spawn_owned(player, Walker::default()));
+        if let Some((_, other)) = world.all_mut::<Walker>().next() {
+            let tick = turn.tick().0;
+            *other = Walker((tick % 160).abs_diff(80) as f32 / 2.0 - 20.0, tick as f32);
+        }
         for (player, Wish(east)) in turn.commands() {
-            let Some((_, Walker(x))) = world.owned_mut(player) else { continue };
+            let Some((_, Walker(x, _))) = world.owned_mut(player) else { continue };
             *x = (*x + *east as f32 * 15.0 * turn.dt()).clamp(-20.0, 20.0);
         }
     }
 }
 fn serve(mut link: impl Link, clock: Clock, end: Time) {
-    let (mut random, mut datagram) = (SystemRandom::new(), Vec::new());
+    let mut random = SystemRandom::new();
     let mut server = Server::<Hello>::open((), 1, Rates::default(), clock.now(), &mut random);
     while clock.now() < end {
-        let now = clock.now();
-        while let Some(from) = link.receive(now, &mut datagram) {
-            let answer = server.receive(now, from, &mut datagram, &mut random);
-            answer.into_iter().for_each(|answer| link.send(now, from, &answer));
-        }
-        server.advance(now);
-        while let Some((to, datagram)) = server.transmit(now) {
-            link.send(now, to, datagram);
-        }
+        drive_server(&mut server, &mut link, clock.now(), &mut random);
         link.wait(&clock, server.next_wake().min(end));
     }
 }
 fn play(mut link: impl Link, clock: Clock, server: Peer, view: View, end: Time) {
-    let (mut random, mut datagram) = (SystemRandom::new(), Vec::new());
+    let mut random = SystemRandom::new();
     let mut client = Client::<Hello>::open(server, (), view, clock.now(), &mut random);
     let (mut east, mut asked, mut last, mut delay) = (1, Time::ZERO, 0.0, None);
     while clock.now() < end {
+        link.wait(&clock, client.next_wake().min(end));
         let now = clock.now();
-        while link.receive(now, &mut datagram).is_some() {
-            client.receive(now, &mut datagram);
-        }
         if now - asked > Span::millis(800) {
             (east, asked, delay) = (-east, now, None);
         }
         client.command(Wish(east));
-        client.advance(now);
-        while let Some(datagram) = client.transmit(now) {
-            link.send(now, server, datagram);
-        }
-        let x = client.own::<Walker>().map_or(last, |(_, walker)| walker.0);
+        drive_client(&mut client, &mut link, server, now);
+        let me = client.me().unwrap_or(PlayerId(0));
+        let Some(world) = client.view(now) else { continue };
+        let x = world.owned::<Walker>(me).map_or(last, |(_, walker)| walker.0);
         let seen_at_last = || (now - asked).as_micros() / 16_667;
         delay = delay.or(((x - last) * east as f32 > 0.0).then(seen_at_last));
+        let Some((_, Walker(o, when))) = world.all().next() else { continue };
+        let (place, age) = ((x + 21.0) as usize, world.tick().0 as f32 - when);
         if std::mem::replace(&mut last, x) != x {
-            println!("{:>1$}  turn seen after {delay:?} ticks", "@", (x + 21.0) as usize);
+            println!("{:>place$} turn after {delay:?} ticks; other {o:+.1}, {age:.1} old", "@");
         }
-        link.wait(&clock, client.next_wake().min(end));
     }
     assert!(last != 0.0, "nobody let us in");
 }
@@ -93,7 +91,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let delay = Span::millis(number("--ping", 0)?);
     let mut link = Conditioned::new(UdpLink::bind("0.0.0.0:0".parse()?)?, 7);
     link.set_conditions(Direction::Outbound, Conditions { delay, ..Conditions::PERFECT });
-    let predicts = !words.iter().any(|word| word == "--no-prediction");
-    play(link, clock, server, View { predicts, ..View::default() }, end);
+    let view = View { predicts: !words.contains(&"--no-prediction".into()), ..View::default() };
+    let others = after("--view").map_or(Ok(view.others), |name| name.parse());
+    play(link, clock, server, View { others: others.map_err(|e| e.to_string())?, ..view }, end);
     Ok(())
 }

@@ -11,6 +11,7 @@
 
 mod clock;
 pub mod conditioner;
+mod drive;
 mod link;
 mod socket;
 pub mod tcp;
@@ -18,6 +19,7 @@ pub mod udp;
 
 pub use clock::Clock;
 pub use conditioner::Conditioned;
+pub use drive::{drive_client, drive_server};
 pub use link::{DATAGRAM_BYTES_MAX, Departure, Link, Reason, address_of, peer_at};
 pub use tcp::TcpLink;
 pub use udp::UdpLink;

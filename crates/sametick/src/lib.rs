@@ -163,6 +163,6 @@ pub use slots::{CHUNK_SLOTS, Slots};
 pub use snapshot::{Base, TABLES_MAX};
 pub use table::{Head, Table};
 pub use time::{Span, Time};
-pub use view::{Interpolation, Others, Path, View};
+pub use view::{Interpolation, Others, Path, UnknownView, View};
 pub use walks::{SWALLOWED_TICKS_MAX, SwallowWatch};
 pub use world::{PlayerId, Tick, Unsettled, World};

@@ -1,6 +1,8 @@
 //! How a client wants to see the world: its own player, the others, and what is left of an error.
 
 use crate::time::Span;
+use std::fmt;
+use std::str::FromStr;
 
 /// How a client wants to see the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +63,34 @@ pub enum Path {
     /// two. A newer one that comes earlier bends the way: a ball may turn without touching the ground.
     Newest,
 }
+
+/// The names of the usual ways: `latest`, `extrapolate` (at most 100 ms), `interpolate` (over the
+/// history), `predict`.
+impl FromStr for Others {
+    type Err = UnknownView;
+
+    fn from_str(name: &str) -> Result<Self, UnknownView> {
+        match name {
+            "latest" => Ok(Self::Latest),
+            "extrapolate" => Ok(Self::Extrapolated { at_most: Span::millis(100) }),
+            "interpolate" => Ok(Self::Interpolated(Interpolation::HISTORY)),
+            "predict" => Ok(Self::Predicted),
+            _ => Err(UnknownView(name.to_string())),
+        }
+    }
+}
+
+/// A name that no way of showing others has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownView(pub String);
+
+impl fmt::Display for UnknownView {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no view is called {:?}: latest, extrapolate, interpolate or predict", self.0)
+    }
+}
+
+impl std::error::Error for UnknownView {}
 
 impl Interpolation {
     /// Over the history, two snapshots behind, at rest when they stop.

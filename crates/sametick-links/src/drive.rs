@@ -1,0 +1,44 @@
+//! Carries datagrams between a link and a game's server or client. Both know no socket; this is the
+//! few lines between them that every program would write.
+
+use crate::Link;
+use sametick::secure::Random;
+use sametick::{Client, Game, Peer, Server, Time};
+
+/// Hands a server what has come, lets it do what is due, and sends what it has to say. Call it whenever
+/// something came and when [`Server::next_wake`] says; `link.wait` waits for either.
+///
+/// See `examples/hello.rs` for both ends.
+pub fn drive_server<G: Game>(
+    server: &mut Server<G>,
+    link: &mut impl Link,
+    now: Time,
+    random: &mut dyn Random,
+) {
+    let mut datagram = Vec::new();
+    while let Some(from) = link.receive(now, &mut datagram) {
+        if let Some(answer) = server.receive(now, from, &mut datagram, random) {
+            link.send(now, from, &answer);
+        }
+    }
+    server.advance(now);
+    while let Some((to, datagram)) = server.transmit(now) {
+        link.send(now, to, datagram);
+    }
+    link.flush(now);
+}
+
+/// The same for a client and its server at `to`.
+pub fn drive_client<G: Game>(client: &mut Client<G>, link: &mut impl Link, to: Peer, now: Time) {
+    let mut datagram = Vec::new();
+    while let Some(from) = link.receive(now, &mut datagram) {
+        if from == to {
+            client.receive(now, &mut datagram);
+        }
+    }
+    client.advance(now);
+    while let Some(datagram) = client.transmit(now) {
+        link.send(now, to, datagram);
+    }
+    link.flush(now);
+}
