@@ -272,14 +272,14 @@ impl<'a, G: Game> Turn<'a, G> {
         self.commands().find(|(asking, _)| *asking == player).map(|(_, command)| command)
     }
 
-    /// How much time an entity lives through in this step, in seconds; none if it waits, to make up for
-    /// it in one later. That happens only where a client predicts others anew and its [`View::stride`]
-    /// allows it: rules that never ask take every step as it is.
+    /// How much time the entities of a player, or of nobody, live through in this step, in seconds; none
+    /// if they wait, to make up for it in one later. That happens only where a client predicts others
+    /// anew and its [`View::stride`] allows it: rules that never ask take every step as it is.
     ///
     /// [`View::stride`]: crate::View::stride
-    pub fn dt_of(&self, id: EntityId, world: &World<G::Entity>) -> Option<f32> {
+    pub fn dt_of(&self, owner: Option<PlayerId>) -> Option<f32> {
         let Stride { ticks, me, done, is_last } = self.stride;
-        if ticks <= 1 || world.owner(id) == me {
+        if ticks <= 1 || owner == me {
             return Some(self.dt());
         }
         let waited = (done - 1) % ticks + 1;

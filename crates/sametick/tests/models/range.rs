@@ -150,7 +150,7 @@ impl Game for Range {
         let runners: Vec<(EntityId, PlayerId)> =
             world.all::<Runner>().filter_map(|(id, _)| Some((id, world.owner(id)?))).collect();
         for (id, player) in runners {
-            if let (Some(wish), Some(dt)) = (turn.command(player), turn.dt_of(id, world)) {
+            if let (Some(wish), Some(dt)) = (turn.command(player), turn.dt_of(Some(player))) {
                 act(world, turn, (id, player), wish, dt);
             }
         }

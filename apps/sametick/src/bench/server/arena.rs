@@ -44,8 +44,17 @@ impl Game for Arena {
             world.spawn_owned(player, Player::default());
         }
         let page = turn.content().page(turn.tick().0);
-        for (id, player) in world.all_mut::<Player>() {
-            player.clone_from(&page[id.slot()]);
+        // Others may be taken in larger steps; whoever is not waited for turns a page of its own.
+        if turn.dt_of(None).is_some() {
+            for (id, player) in world.all_mut::<Player>() {
+                player.clone_from(&page[id.slot()]);
+            }
+            return;
+        }
+        for (player, _) in turn.commands().filter(|(owner, _)| turn.dt_of(Some(*owner)).is_some()) {
+            if let Some((id, player)) = world.owned_mut::<Player>(player) {
+                player.clone_from(&page[id.slot()]);
+            }
         }
     }
 }

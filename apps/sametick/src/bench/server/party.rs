@@ -5,7 +5,7 @@ use super::arena::{Arena, Film, Input};
 use super::line::{Flight, Line};
 use allocation_counter::measure;
 use sametick::secure::Random;
-use sametick::{Client, Dice, Layouts, Peer, Rates, Server, Span, Table, Tick, Time, View};
+use sametick::{Client, Dice, Layouts, Model, Peer, Rates, Server, Span, Table, Tick, Time, View};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,8 +13,6 @@ use std::time::Duration;
 const TICK: Span = Span::micros(16_667);
 /// Twice a tick everyone hears and speaks; a server that has nothing due sleeps.
 const STEPS_PER_TICK: u32 = 2;
-/// 33 ms each way.
-const DELAY_STEPS: usize = 4;
 /// Of how many snapshots the server's view is remembered.
 const VIEWS_KEPT: usize = 32;
 
@@ -47,6 +45,15 @@ pub(super) struct Received {
     pub(super) ticks_again: u64,
 }
 
+/// Who plays, and how.
+#[derive(Clone, Copy)]
+pub(super) struct Guests {
+    pub(super) players: u32,
+    pub(super) model: Model,
+    pub(super) stride: u32,
+    pub(super) ping_ms: u32,
+}
+
 pub(super) struct Party {
     now: Time,
     server: Server<Arena>,
@@ -70,30 +77,33 @@ pub(super) struct Party {
 
 impl Party {
     pub(super) fn new(
-        players: u32,
+        Guests { players, model, stride, ping_ms }: Guests,
         ticks_per_snapshot: u32,
         loss: f64,
         seed: u64,
         film: &Arc<Film>,
     ) -> Self {
         let mut random = Seeded(Dice::new(seed, 1));
-        let rates = Rates { tick_length: TICK, ticks_per_snapshot, ..Rates::default() };
+        let rates = Rates { tick_length: TICK, ticks_per_snapshot, ..model.rates };
         let server = Server::open(film.clone(), seed, rates, Time::ZERO, &mut random);
-        let watch = View { predicts: false, ..View::default() };
+        let watch = View { predicts: false, ..model.view };
         let clients: Vec<Client<Arena>> = (0..players)
             .map(|client| {
-                let view = if client % 2 == 0 { View::default() } else { watch };
+                let predict = View { stride, ..model.view };
+                let view = if client % 2 == 0 { predict } else { watch };
                 Client::open(address_of(0), film.clone(), view, Time::ZERO, &mut random)
             })
             .collect();
+        let step_micros = (TICK / u64::from(STEPS_PER_TICK)).as_micros();
+        let delay_steps = (u64::from(ping_ms) * 500).div_ceil(step_micros).max(1) as usize;
         Self {
             now: Time::ZERO,
             server,
             newest: vec![Tick(0); clients.len()],
             clients,
             // Clients speak after the server within a step.
-            up: Line::new(DELAY_STEPS - 1, players as usize),
-            down: Line::new(DELAY_STEPS, players as usize),
+            up: Line::new(delay_steps - 1, players as usize),
+            down: Line::new(delay_steps, players as usize),
             random,
             dice: Dice::new(seed, 2),
             ticks_per_snapshot,
