@@ -1,6 +1,7 @@
 //! A game without a network: the same rules, stepped by whoever holds it.
 
-use crate::game::{Game, Turn};
+use crate::events::Effect;
+use crate::game::{Emitted, Game, Turn};
 use crate::time::Span;
 use crate::world::{PlayerId, Tick, Unsettled, World};
 
@@ -60,14 +61,20 @@ pub struct Alone<G: Game> {
     players: Vec<PlayerId>,
     joined: Vec<PlayerId>,
     left: Vec<PlayerId>,
+    events: Vec<Effect<G::Event>>,
 }
 
 impl<G: Game> Alone<G> {
-    /// An empty world. The seed decides every chance; a tick lasts 1 to 50 ms.
+    /// The world as the map has it. The seed decides every chance; a tick lasts 1 to 50 ms.
     pub fn new(content: G::Content, seed: u64, tick_length: Span) -> Self {
         assert!(TICK_LENGTHS.contains(&tick_length), "a tick lasts 1 to 50 ms");
+        let mut world = World::default();
+        G::populate(&content, &mut world);
+        // What is not finite was mended, as a server would.
+        let _ = world.settle();
         Self {
-            world: World::default(),
+            world,
+            events: Vec::new(),
             content,
             seed,
             tick_length,
@@ -80,6 +87,11 @@ impl<G: Game> Alone<G> {
     /// The world as the last step left it.
     pub fn world(&self) -> &World<G::Entity> {
         &self.world
+    }
+
+    /// What happened in the last step.
+    pub fn take_effects(&mut self) -> Vec<Effect<G::Event>> {
+        std::mem::take(&mut self.events)
     }
 
     /// Lets a player in, from the next step on.
@@ -121,6 +133,10 @@ impl<G: Game> Alone<G> {
             ..Turn::new(tick, self.tick_length, self.seed, &self.content)
         };
         G::step(&mut self.world, &turn);
+        let events = turn.events.into_inner().into_iter();
+        self.events = events
+            .map(|Emitted { key, event, .. }| Effect::Started { key, event, is_predicted: false })
+            .collect();
         self.world.set_tick(tick);
         self.joined.clear();
         self.left.clear();

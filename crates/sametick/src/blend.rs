@@ -202,8 +202,8 @@ mod tests {
             z: x,
             yaw: whole,
             health,
-            turn: [0.0, 0.0, half.sin(), half.cos()],
-            aim: [whole.cos(), whole.sin(), 0.0],
+            turn: [0.0, 0.0, libm::sinf(half), libm::cosf(half)],
+            aim: [libm::cosf(whole), libm::sinf(whole), 0.0],
         }
     }
 

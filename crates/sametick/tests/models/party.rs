@@ -82,7 +82,8 @@ impl Party {
             self.network.send(now, self.server_host, to, datagram);
         }
         let server = self.network.address(self.server_host);
-        let looks = (now - Time::ZERO).as_micros() / 1000 % self.looks_every == 0;
+        let millis = (now - Time::ZERO).as_micros() / 1000;
+        let looks = millis.is_multiple_of(self.looks_every);
         for (index, client) in self.clients.iter_mut().enumerate() {
             let before = own(client).map(|runner| runner.x);
             while self.network.receive(now, self.hosts[index], &mut datagram).is_some() {
@@ -136,5 +137,5 @@ pub(crate) fn line(ping: u64, loss: f64) -> Conditions {
 /// To and fro, turning every so often.
 pub(crate) fn pace(now: Time, every_millis: u64) -> Wish {
     let leg = (now - Time::ZERO).as_micros() / 1000 / every_millis;
-    Wish { east: if leg % 2 == 0 { 1 } else { -1 }, stamp: leg as u16, ..Wish::default() }
+    Wish { east: if leg.is_multiple_of(2) { 1 } else { -1 }, stamp: leg as u16, ..Wish::default() }
 }

@@ -84,25 +84,39 @@ fn row(model: Model, ping: u64, loss: f64) -> String {
     let mut measured = measure(model, ping, loss);
     let corrections = measured.corrections.len() as f64 * 60.0 / SECONDS as f64;
     let refused = 100.0 * measured.refused as f64 / measured.shots.max(1) as f64;
-    format!(
-        "| {} | {ping} | {:.0} | {:.0} | {:.0} | {:.2} | {:.2} | {corrections:.0} | {:.2} | {refused:.0} | {} | {} |",
-        model.name,
-        loss * 100.0,
-        mean(&measured.own_delays),
-        mean(&measured.ages),
-        mean(&measured.distances),
-        percentile_95(&mut measured.distances),
-        mean(&measured.corrections),
-        measured.bytes[0],
-        measured.bytes[1],
-    )
+    let cells = [
+        model.name.to_string(),
+        ping.to_string(),
+        format!("{:.0}", loss * 100.0),
+        format!("{:.0}", mean(&measured.own_delays)),
+        format!("{:.0}", mean(&measured.ages)),
+        format!("{:.2}", mean(&measured.distances)),
+        format!("{:.2}", percentile_95(&mut measured.distances)),
+        format!("{corrections:.0}"),
+        format!("{:.2}", mean(&measured.corrections)),
+        format!("{refused:.0}"),
+        measured.bytes[0].to_string(),
+        measured.bytes[1].to_string(),
+    ];
+    format!("| {} |", cells.join(" | "))
 }
 
 fn table() -> String {
-    let mut text = String::from(
-        "| model | ping ms | loss % | own delay ms | others' age ms | off m | off m, 95 % | corrections / min | of m | shots refused % | up B/s | down B/s |\n\
-         |---|---|---|---|---|---|---|---|---|---|---|---|\n",
-    );
+    let head = [
+        "model",
+        "ping ms",
+        "loss %",
+        "own delay ms",
+        "others' age ms",
+        "off m",
+        "off m, 95 %",
+        "corrections / min",
+        "of m",
+        "shots refused %",
+        "up B/s",
+        "down B/s",
+    ];
+    let mut text = format!("| {} |\n|{}\n", head.join(" | "), "---|".repeat(head.len()));
     let cases: Vec<(Model, u64, f64)> = Model::ALL
         .into_iter()
         .flat_map(|model| PINGS.map(|ping| (model, ping)))
