@@ -72,6 +72,12 @@ pub(crate) fn moved<E: Entities>(
     entity
 }
 
+/// Whether two of one kind differ in anything that is told of them.
+pub(crate) fn differ<E: Entities>(layouts: &[Layout], one: &E, other: &E) -> bool {
+    let [a, b] = rows(layouts, [one, other]);
+    one.kind() != other.kind() || a != b
+}
+
 enum Group {
     Number,
     Rotation(Quaternion),

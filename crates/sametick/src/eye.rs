@@ -124,7 +124,8 @@ impl<G: Game> SnapshotClient<G> {
                 Others::Predicted | Others::Extrapolated { .. } => true,
                 Others::Latest | Others::Interpolated(_) => false,
             };
-            if is_guess && !G::jumps(shown, entity) {
+            let is_off = || blend::differ(&self.layouts.state, shown, entity);
+            if is_guess && !G::jumps(shown, entity) && is_off() {
                 self.eye.errors.add(id, shown.clone(), entity.clone(), at);
             } else {
                 self.eye.errors.forget(id);

@@ -72,7 +72,7 @@ pub(crate) struct SnapshotClient<G: Game> {
     has_news: bool,
     /// What the others in sight asked for, if the server was asked to tell.
     pub(crate) others: Vec<(PlayerId, G::Command)>,
-    /// Whose the entities in these slots are.
+    /// Whose the entities in these slots are, by slot.
     owners: Vec<(usize, PlayerId)>,
     /// What the server calls what we had predicted.
     names: VecDeque<(EntityId, EntityId)>,
@@ -304,6 +304,7 @@ impl<G: Game> SnapshotClient<G> {
             self.owners.extend(slots.into_iter().map(|slot| (slot, player)));
             self.others.push((player, command));
         }
+        self.owners.sort_unstable_by_key(|(slot, _)| *slot);
     }
 
     /// The server's name for what we had predicted has come.
@@ -328,8 +329,8 @@ impl<G: Game> SnapshotClient<G> {
             let owner = match precision {
                 Precision::State => Some(self.me),
                 Precision::Shown => {
-                    let owner = self.owners.iter().find(|(owned, _)| *owned == slot);
-                    owner.map(|(_, player)| *player)
+                    let index = self.owners.binary_search_by_key(&slot, |(slot, _)| *slot).ok();
+                    index.map(|index| self.owners[index].1)
                 }
             };
             if let Some(mut entity) = G::Entity::default_of(head.kind / 2) {

@@ -8,7 +8,8 @@ mod table;
 use party::{Party, line, own, pace};
 use range::{Ball, Place, Rocket, Runner, SPEED, Wish};
 use sametick::{
-    Claim, Effect, Interpolation, Model, Others, Path, Rates, Rewinding, Span, Time, Trust, View,
+    Base, Claim, Effect, Interpolation, Model, Others, Path, Rates, Rewinding, Span, Time, Trust,
+    View,
 };
 
 const TICK: Span = Span::micros(16_667);
@@ -293,6 +294,44 @@ fn a_trusted_client_s_hits_are_its_own() {
     let verdicts = party.server.take_verdicts();
     let hits = verdicts.iter().filter(|verdict| verdict.hit.is_some()).count();
     assert!(verdicts.len() > 60 && hits == verdicts.len(), "{hits} of {}", verdicts.len());
+}
+
+#[test]
+fn clients_of_all_models_play_on_one_server() {
+    let views = Model::ALL.map(|model| model.view);
+    let mut party = Party::new(Rates::default(), &views, Place::default(), &line(80, 0.02));
+    party.run(Span::seconds(6), |party| {
+        let wish = pace(party.now, 700);
+        party.clients.iter_mut().for_each(|client| client.command(wish));
+    });
+    for on in 0..views.len() {
+        assert_eq!(party.clients[on].malformed(), 0);
+        for of in 0..views.len() {
+            let (shown, truth) = (party.shown(on, of).unwrap(), party.truth(of).unwrap());
+            let metres = (shown.x - truth.x).abs();
+            assert!(metres < 0.4 * SPEED, "{}: {metres} m off", Model::ALL[on].name);
+        }
+    }
+    assert_eq!(party.server.malformed(), 0);
+}
+
+#[test]
+fn what_a_snapshot_is_told_against_costs_what_the_papers_say() {
+    // Someone stands still, someone runs: only the base differs.
+    let bytes = |base: Base| {
+        let rates = Rates { base, ..Rates::default() };
+        let views = [View::default(); 6];
+        let mut party = Party::new(rates, &views, Place::default(), &line(50, 0.0));
+        party.run(Span::seconds(8), |party| {
+            let wish = pace(party.now, 700);
+            party.clients[..2].iter_mut().for_each(|client| client.command(wish));
+        });
+        assert!(party.clients.iter().all(|client| client.malformed() == 0));
+        party.bytes[1]
+    };
+    let [common, last, none] = [Base::Common, Base::LastAcknowledged, Base::None].map(bytes);
+    assert_eq!(common, last, "nobody left sight");
+    assert!(none > common * 5 / 4, "{none} bytes whole, {common} against the common base");
 }
 
 #[test]
