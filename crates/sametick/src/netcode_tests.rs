@@ -4,7 +4,8 @@
 use crate::follow::SnapshotClient;
 use crate::serve::{Rates, SnapshotServer};
 use crate::{
-    EntityId, Fields, Game, Networked, NoEvent, PlayerId, Slots, Span, Time, Turn, View, World,
+    EntityId, Fields, Game, Layouts, Networked, NoEvent, PlayerId, Slots, Span, Time, Turn, View,
+    World,
 };
 use std::collections::VecDeque;
 
@@ -322,6 +323,22 @@ fn an_angle_that_goes_round_is_predicted_as_it_comes() {
             assert_eq!(facing(&pair.client.snapshot), *expected, "aiming at {aim}");
         }
     }
+}
+
+#[test]
+fn what_a_client_knows_of_the_world_can_be_kept_in_bytes() {
+    let mut pair = Pair::new(Span::millis(30), View::default());
+    let ids = [(); 5].map(|()| pair.server.world.spawn(Sign::default()).unwrap());
+    ids[..4].iter().for_each(|id| _ = pair.server.world.despawn(*id));
+    pair.run(Span::seconds(1));
+    assert!(
+        pair.client.snapshot.contains(ids[4]),
+        "behind a slot that the client has heard nothing of"
+    );
+    let layouts = Layouts::of::<Entity>();
+    let saved = pair.client.snapshot.save(&layouts);
+    let loaded = World::load(&saved, &layouts).expect("what was saved is loaded");
+    assert_eq!(pair.client.snapshot.differences(&loaded, &layouts), [""; 0]);
 }
 
 #[test]
