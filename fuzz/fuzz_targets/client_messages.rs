@@ -10,7 +10,7 @@ use libfuzzer_sys::fuzz_target;
 use sametick::{Layouts, World};
 use script::Script;
 
-const OPERATIONS_MAX: usize = 200;
+const OPERATIONS_MAX: usize = 50;
 
 fuzz_target!(|input: &[u8]| {
     let mut script = Script(input);

@@ -70,7 +70,7 @@ impl Game for Fair {
     type Entity = Entity;
     type Command = Wish;
     type Event = Call;
-    /// How many animals stand there from the start.
+    /// How many stand there from the start, an animal among eight.
     type Content = u64;
 
     fn step(world: &mut World<Entity>, turn: &Turn<'_, Self>) {
@@ -102,14 +102,17 @@ impl Game for Fair {
         gone.into_iter().for_each(|id| _ = world.despawn(id));
     }
 
-    fn populate(animals: &u64, world: &mut World<Entity>) {
-        for flags in 0..(*animals % 50) as u32 {
-            world.spawn(Zoo { flags, ..Zoo::default() });
+    fn populate(crowd: &u64, world: &mut World<Entity>) {
+        for place in 0..(*crowd % 80) as u32 {
+            match place % 8 {
+                0 => world.spawn(Zoo { flags: place, ..Zoo::default() }),
+                _ => world.spawn(Runner { x: place as f32, calls: 0 }),
+            };
         }
     }
 
-    fn content_name(animals: &u64) -> u64 {
-        *animals
+    fn content_name(crowd: &u64) -> u64 {
+        *crowd
     }
 
     fn update_every(_world: &World<Entity>, _viewer: PlayerId, entity: EntityId) -> u32 {

@@ -10,7 +10,7 @@ use libfuzzer_sys::fuzz_target;
 use sametick::{Layouts, PlayerId, World};
 use script::Script;
 
-const OPERATIONS_MAX: usize = 200;
+const OPERATIONS_MAX: usize = 50;
 /// What is kept of one player, whatever it says.
 const MEMORY_BYTES_MAX: usize = 256 * 1024;
 

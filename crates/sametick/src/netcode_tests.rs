@@ -91,6 +91,12 @@ impl Game for Street {
         Wish { run: last.run && times < 10, jump: false, is_guess: true, ..last.clone() }
     }
 
+    /// Of a sign whose first word is 9 a client is told once.
+    fn update_every(world: &World<Entity>, _viewer: PlayerId, entity: EntityId) -> u32 {
+        let is_rare = world.get::<Sign>(entity).is_some_and(|sign| sign.words[0][0] == 9.0);
+        if is_rare { u32::MAX } else { 1 }
+    }
+
     fn relevant(world: &World<Entity>, stage: &Stage, _viewer: PlayerId, visible: &mut Slots) {
         let hidden = |entity: &Entity| stage.is_hidden && matches!(entity, Entity::Sign(_));
         let seen = world.entities().filter(|(_, entity)| !hidden(entity));
@@ -252,6 +258,22 @@ fn a_slot_that_was_given_to_another_while_nothing_came_is_the_others() {
 }
 
 #[test]
+fn who_is_never_told_of_again_is_told_of_once_in_the_slot_of_another_too() {
+    let mut pair = Pair::new(Span::millis(30), View::default());
+    pair.run(Span::seconds(2));
+    let (old, _) = pair.sign();
+    pair.server.world.despawn(old);
+    let new = pair.server.world.spawn(Sign { words: [[9.0; 4]; 4] }).unwrap();
+    assert_eq!(new.slot(), old.slot());
+    pair.run(Span::millis(200));
+    let words = |pair: &Pair| pair.client.snapshot.get::<Sign>(new).map(|sign| sign.words[1][1]);
+    assert_eq!(words(&pair), Some(9.0));
+    pair.server.world.get_mut::<Sign>(new).unwrap().words[1][1] = 3.0;
+    pair.run(Span::millis(200));
+    assert_eq!(words(&pair), Some(9.0), "and no more of what becomes of it");
+}
+
+#[test]
 fn who_comes_back_into_sight_unchanged_costs_next_to_nothing() {
     let mut pair = Pair::new(Span::millis(30), View::default());
     pair.run(Span::seconds(2));
@@ -323,6 +345,25 @@ fn an_angle_that_goes_round_is_predicted_as_it_comes() {
             assert_eq!(facing(&pair.client.snapshot), *expected, "aiming at {aim}");
         }
     }
+}
+
+#[test]
+fn a_client_that_has_nothing_to_ask_for_any_more_still_says_what_it_has() {
+    let mut pair = Pair::new(Span::millis(30), View::default());
+    pair.run(Span::millis(500));
+    pair.now += Span::millis(20);
+    pair.client.advance(pair.now);
+    assert!(pair.client.write(0).is_none(), "there was no room for it");
+    // The server's time passes ours: what we asked for is over before it was sent.
+    let (mut parts, until) = (Vec::new(), pair.now + Span::millis(400));
+    while pair.now < until {
+        pair.now += Span::millis(20);
+        pair.server.advance(pair.now);
+        pair.server.write(ME, 1100, 1000, |_, part| parts.push(part.to_vec()));
+    }
+    parts.iter().for_each(|part| _ = pair.client.read(pair.now, pair.delay, part).unwrap());
+    let message = pair.client.write(1200).map(<[u8]>::to_vec).unwrap();
+    assert!(pair.server.read(pair.now, ME, &message).is_ok());
 }
 
 #[test]

@@ -62,7 +62,9 @@ pub(crate) struct ClientBase {
     tables: VecDeque<SentTable>,
     /// Tables that nobody needs any more, for their memory.
     spare: Vec<SentTable>,
-    /// By slot, the number of the part that last carried it.
+    /// How many snapshots were written, of however many parts.
+    snapshots: u64,
+    /// By slot, the snapshot that last carried it.
     carried: Vec<u64>,
 }
 
@@ -167,6 +169,7 @@ impl ClientBase {
         part: &mut impl FnMut(u64, &mut BitWriter),
         bits: &mut BitWriter,
     ) {
+        self.snapshots += 1;
         let slots = frame.versions.slots_used();
         let own = frame.versions.owned(viewer);
         self.carried.resize(slots.max(self.carried.len()), 0);
@@ -278,10 +281,12 @@ impl ClientBase {
             members |= u8::from(is_news) << place;
         }
         for place in places(u32::from(members)) {
-            let entity = frame.versions.get(newest[place]).map(|(head, _)| head.id);
+            let name = |version| frame.versions.get(version).map(|(head, _)| head.id);
+            let entity = name(newest[place]);
             let every = u64::from(entity.map_or(1, &frame.update_every));
-            let age = || now.number - self.carried[slots.start + place];
-            if every > 1 && !known[place].is_none() && age() < every {
+            let age = || self.snapshots - self.carried[slots.start + place];
+            // Whoever is new, also in the place of another, is told of at once.
+            if every > 1 && age() < every && name(known[place]) == entity {
                 members &= !(1 << place);
             }
         }
@@ -356,12 +361,12 @@ impl ClientBase {
         if carried.members == u8::MAX {
             // A whole group is never the viewer's own.
             now.versions[first..][..GROUP_SLOTS].copy_from_slice(versions.group(carried.group));
-            self.carried[first..][..GROUP_SLOTS].fill(now.number);
+            self.carried[first..][..GROUP_SLOTS].fill(self.snapshots);
             return;
         }
         for slot in places(u32::from(carried.members)).map(|place| first + place) {
             now.versions[slot] = versions.newest(slot, own);
-            self.carried[slot] = now.number;
+            self.carried[slot] = self.snapshots;
         }
     }
 
