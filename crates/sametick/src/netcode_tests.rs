@@ -348,6 +348,16 @@ fn an_angle_that_goes_round_is_predicted_as_it_comes() {
 }
 
 #[test]
+fn one_who_comes_back_before_the_tick_that_would_have_let_it_in_is_let_in() {
+    let mut pair = Pair::new(Span::millis(30), View::default());
+    let welcome = pair.server.rejoin(ME);
+    pair.client =
+        SnapshotClient::new(&welcome, Stage::default(), View::default(), pair.now).unwrap();
+    pair.run(Span::millis(200));
+    assert!(pair.client.snapshot.owned::<Runner>(ME).is_some());
+}
+
+#[test]
 fn a_client_that_has_nothing_to_ask_for_any_more_still_says_what_it_has() {
     let mut pair = Pair::new(Span::millis(30), View::default());
     pair.run(Span::millis(500));
