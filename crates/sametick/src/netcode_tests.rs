@@ -271,6 +271,11 @@ fn who_is_never_told_of_again_is_told_of_once_in_the_slot_of_another_too() {
     pair.server.world.get_mut::<Sign>(new).unwrap().words[1][1] = 3.0;
     pair.run(Span::millis(200));
     assert_eq!(words(&pair), Some(9.0), "and no more of what becomes of it");
+    pair.server.set_content(Stage { is_hidden: true });
+    pair.run(Span::millis(200));
+    pair.server.set_content(Stage { is_hidden: false });
+    pair.run(Span::millis(200));
+    assert_eq!(words(&pair), Some(3.0), "until it comes into sight again");
 }
 
 #[test]

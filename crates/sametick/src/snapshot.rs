@@ -285,8 +285,9 @@ impl ClientBase {
             let entity = name(newest[place]);
             let every = u64::from(entity.map_or(1, &frame.update_every));
             let age = || self.snapshots - self.carried[slots.start + place];
-            // Whoever is new, also in the place of another, is told of at once.
-            if every > 1 && age() < every && name(known[place]) == entity {
+            // Whoever comes into sight, also in the place of another, is told of at once.
+            let is_seen = || now.visible.contains(slots.start + place);
+            if every > 1 && age() < every && name(known[place]) == entity && is_seen() {
                 members &= !(1 << place);
             }
         }
