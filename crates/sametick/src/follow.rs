@@ -47,6 +47,8 @@ pub(crate) struct SnapshotClient<G: Game> {
     newest_tick: Tick,
     /// What the newest snapshot says.
     pub(crate) snapshot: World<G::Entity>,
+    /// The tick that our own entities in it are of.
+    own_tick: Tick,
     /// The same, with our own entities stepped up to our own time.
     predicted: World<G::Entity>,
     has_news: bool,
@@ -101,6 +103,7 @@ impl<G: Game> SnapshotClient<G> {
             received: Tick(0),
             newest_tick,
             snapshot: World::default(),
+            own_tick: Tick(0),
             predicted: World::default(),
             has_news: false,
             event_layout: Layout::of::<G::Event>(Precision::State),
@@ -157,7 +160,11 @@ impl<G: Game> SnapshotClient<G> {
         self.seen.take_slots(part.table, slots.clone(), self.wire.all());
         fill(&mut self.snapshot, &self.seen, &self.layouts, self.me);
         self.snapshot.set_tick(tick);
-        self.log.forget_until(tick);
+        let is_own = |slot: &usize| self.seen.head(*slot).is_some_and(|head| head.kind % 2 == 1);
+        if self.seen.visible.iter().filter(is_own).all(|slot| slots.contains(&slot)) {
+            self.own_tick = tick;
+        }
+        self.log.forget_until(self.own_tick);
         self.repredict();
         let known = &self.snapshot;
         self.effects.settle(tick, CANCEL_TICKS, G::event_lasts, |entity| known.contains(entity));
@@ -235,10 +242,17 @@ impl<G: Game> SnapshotClient<G> {
         self.predicted.tick().0.saturating_sub(self.snapshot.tick().0)
     }
 
-    /// Starts from the newest snapshot and steps again what was predicted before.
+    #[cfg(test)]
+    pub(crate) fn tables_kept(&self) -> usize {
+        self.tables.kept()
+    }
+
+    /// Starts from the newest snapshot and steps again what was predicted before. Our own may be of an
+    /// older one, if the part that told of it was lost.
     fn repredict(&mut self) {
-        let until = self.predicted.tick();
+        let until = self.predicted.tick().max(self.snapshot.tick());
         self.predicted.clone_from(&self.snapshot);
+        self.predicted.set_tick(self.own_tick);
         while self.predicted.tick() < until {
             self.step();
         }

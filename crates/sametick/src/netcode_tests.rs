@@ -4,8 +4,8 @@
 use crate::follow::SnapshotClient;
 use crate::serve::{Rates, SnapshotServer};
 use crate::{
-    EntityId, Fields, Game, Layouts, Networked, NoEvent, PlayerId, Slots, Span, Time, Turn, View,
-    World,
+    EntityId, Fields, Game, Layouts, Networked, NoEvent, PlayerId, Slots, Span, TABLES_MAX, Time,
+    Turn, View, World,
 };
 use std::collections::VecDeque;
 
@@ -349,6 +349,50 @@ fn an_angle_that_goes_round_is_predicted_as_it_comes() {
         if let Some((_, expected)) = predicted.iter().find(|(tick, _)| *tick == told) {
             assert_eq!(facing(&pair.client.snapshot), *expected, "aiming at {aim}");
         }
+    }
+}
+
+#[test]
+fn a_lost_part_with_our_own_entity_leaves_its_prediction_as_it_was() {
+    let mut pair = Pair::new(Span::millis(30), View::default());
+    (0..40).for_each(|_| _ = pair.server.world.spawn(Sign::default()));
+    pair.client.command(Wish { run: true, ..Wish::default() });
+    pair.run(Span::seconds(2));
+    let place = |pair: &Pair| {
+        let view = pair.client.view();
+        (view.tick().0, view.owned::<Runner>(ME).unwrap().1.x)
+    };
+    let (tick, x) = place(&pair);
+    for round in 0..20 {
+        pair.now += Span::millis(20);
+        // Everything changes, so that a snapshot takes several parts, and ours is in the last.
+        for (_, sign) in pair.server.world.all_mut::<Sign>() {
+            sign.words = [[100.0 + round as f32; 4]; 4];
+        }
+        pair.server.advance(pair.now);
+        let mut parts = Vec::new();
+        pair.server.write(ME, 1100, 100_000, |_, part| parts.push(part.to_vec()));
+        assert!(parts.len() > 1);
+        let lost = usize::from(round % 4 != 0);
+        for part in &parts[..parts.len() - lost] {
+            pair.client.read(pair.now, pair.delay, part).unwrap();
+        }
+        pair.client.advance(pair.now);
+        let message = pair.client.write(1200).map(<[u8]>::to_vec);
+        message.into_iter().for_each(|m| pair.server.read(pair.now, ME, &m).unwrap());
+        let now = place(&pair);
+        let expected = x + (now.0 - tick) as f32 * 0.1;
+        assert!((now.1 - expected).abs() < 1e-2, "{} instead of {expected}, round {round}", now.1);
+    }
+}
+
+#[test]
+fn a_client_keeps_no_more_tables_than_its_server() {
+    for delay_ms in [5, 100, 300] {
+        let mut pair = Pair::new(Span::millis(delay_ms), View::default());
+        pair.run(Span::seconds(5));
+        let kept = pair.client.tables_kept();
+        assert!(kept <= TABLES_MAX + 1, "{kept} tables, {delay_ms} ms away");
     }
 }
 

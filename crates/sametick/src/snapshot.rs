@@ -437,6 +437,8 @@ pub(crate) struct ServerTables {
     /// A table that is not needed any more, for its memory.
     spare: Table,
     newest: u64,
+    /// The newest part that was named as a base.
+    named: u64,
 }
 
 #[derive(Debug, Default)]
@@ -466,10 +468,10 @@ impl ServerTables {
         if bits.failed() || end > CHUNKS_MAX || known || number == 0 {
             return None;
         }
+        let named = number.checked_sub(back)?;
         let base = if back == 0 {
             &self.loaded
         } else {
-            let named = number.checked_sub(back)?;
             &self.tables.iter().find(|table| table.number == named)?.table
         };
         let mut table = std::mem::take(&mut self.spare);
@@ -479,16 +481,27 @@ impl ServerTables {
             return None;
         }
         self.newest = self.newest.max(number);
+        if back > 0 {
+            self.named = self.named.max(named);
+        }
         let place = self.tables.partition_point(|table| table.number < number);
         self.tables.insert(place, ReceivedTable { number, table });
-        if self.tables.len() > TABLES_MAX + BACK_MAX as usize
-            && let Some(oldest) = self.tables.pop_front()
-        {
+        while let Some(oldest) = self.tables.pop_front_if(|oldest| {
+            // The server keeps its last ones and the newest that it knows us to have, no older than the
+            // one it named.
+            let is_past = oldest.number + (TABLES_MAX as u64) < self.newest;
+            is_past && (oldest.number < self.named || oldest.number + BACK_MAX < self.newest)
+        }) {
             self.spare = oldest.table;
         }
         let place = self.tables.partition_point(|table| table.number < number);
-        let table = &self.tables.get(place)?.table;
+        let table = &self.tables.get(place).filter(|kept| kept.number == number)?.table;
         Some(ReceivedPart { table, slots: first * CHUNK_SLOTS..end * CHUNK_SLOTS })
+    }
+
+    #[cfg(test)]
+    pub(crate) fn kept(&self) -> usize {
+        self.tables.len()
     }
 
     /// The newest part and, a bit each, which of the 32 before it were decoded.
