@@ -379,7 +379,7 @@ impl<F: Fn(EntityId, u8) -> bool> View<'_, F> {
                 Entity::Crate(painted) => was(id, painted.colour),
                 _ => past.clone().any(is_at),
             };
-            if !is_now && !(may_be_old && was_so()) {
+            if !(is_now || may_be_old && was_so()) {
                 return None;
             }
             (count, is_exact) = (count + 1, is_exact && is_now);
