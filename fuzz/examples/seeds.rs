@@ -20,9 +20,12 @@ fn main() -> std::io::Result<()> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     let targets = [
         ("bits", bits()),
+        ("client_messages", sessions()),
         ("record", records()),
         ("sequence", sequences()),
+        ("server_messages", sessions()),
         ("snapshot", snapshots()),
+        ("world_load", worlds()),
         ("zero_runs", runs()),
     ];
     for (target, seeds) in targets {
@@ -96,6 +99,43 @@ fn none() -> Vec<u8> {
 /// No damage, or these deeds.
 fn damage(orders: &[u8]) -> Vec<u8> {
     [&[orders.len() as u8], orders].concat()
+}
+
+/// The options of a session, then steps: a deed (its upper half is the time, its lower the player's
+/// wish or another map), the aim of a wish, and what becomes of the messages under way.
+fn sessions() -> Seeds {
+    const MANY_AND_RARE: u8 = 0xf9;
+    const PASS: [u8; 4] = [0x45, 0, 0, 0];
+    let repeated = |step: &[u8]| step.repeat(20);
+    let seed = |options: u8, steps: &[&[u8]]| [&[options], &steps.concat()[..]].concat();
+    let play = repeated(&[0x72, 200, 0, 0, 0]);
+    vec![
+        ("quiet", seed(0x40, &[&repeated(&PASS)])),
+        ("busy", seed(0x40, &[&play])),
+        ("without-prediction", seed(MANY_AND_RARE | 2, &[&play])),
+        ("another-map", seed(0x55, &[&play, &[0x40, 0, 0, 0], &play])),
+        ("lost", seed(0x44, &[&repeated(&[0x72, 200, 3, 0, 3])])),
+        ("doubled", seed(0x44, &[&repeated(&[0x72, 200, 4, 4])])),
+        ("damaged", seed(0x44, &[&repeated(&[0x72, 200, 6, 2, 3, 70, 0, 3, 200, 0, 0])])),
+        ("made-up", seed(0x40, &[&play, &[0x55, 5, 9, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8], &play])),
+    ]
+}
+
+/// How many come; for each a deed (its kind, whether it is somebody's, who goes) and its record; then
+/// damage.
+fn worlds() -> Seeds {
+    let seed = |comings: &[Vec<u8>], orders: &[u8]| {
+        [&[comings.len() as u8], &comings.concat()[..], &damage(orders)].concat()
+    };
+    let zoo = |deed: u8| [&[deed], &busy(ZOO)[..]].concat();
+    let crowd = |deed: u8| [&[deed | 1], &busy(CROWD)[..]].concat();
+    vec![
+        ("empty", seed(&[], &[])),
+        ("one-of-each", seed(&[zoo(0), crowd(2)], &[])),
+        ("some-gone", seed(&[zoo(0), zoo(2), crowd(12), zoo(28), zoo(0)], &[])),
+        ("flipped", seed(&[zoo(0), crowd(2)], &[3, 50, 0, 3, 200, 1])),
+        ("cut", seed(&[zoo(0), crowd(2)], &[0, 30, 0])),
+    ]
 }
 
 /// A kind, a base, a record, damage, and the record's message once more as bare bytes.

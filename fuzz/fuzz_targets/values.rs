@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 pub(crate) use zoo::Zoo;
 
 /// More than 64 words, so that there are several masks.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Crowd {
     ages: List<u8, 140>,
 }

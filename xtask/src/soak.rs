@@ -1,5 +1,5 @@
-//! Runs the simulation for as long as wanted, as released, and says how fast virtual time passed.
-//! Knows the name of the test and its settings, nothing of what it checks.
+//! Runs the simulations for as long as wanted, as released, and says how fast virtual time passed.
+//! Knows the names of the tests and their settings, nothing of what they check.
 
 use std::env;
 use std::process::{Command, ExitCode};
@@ -19,18 +19,55 @@ pub(crate) struct Soak {
     /// The first seed.
     #[arg(long, default_value_t = 0)]
     first_seed: u64,
+    /// What to run.
+    #[arg(long, value_enum, default_value_t = What::All)]
+    what: What,
 }
 
-const TEST: [&str; 8] =
-    ["test", "--release", "--package", "sametick", "--features", "secure", "--test", "simulation"];
+/// What is simulated.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    /// Connections and their messages, with an adversary on the way.
+    Channel,
+    /// Whole games.
+    Game,
+    /// One after the other, the same seeds.
+    All,
+}
+
+impl What {
+    /// The tests that it means.
+    fn tests(self) -> &'static [&'static str] {
+        match self {
+            Self::Channel => &["simulation"],
+            Self::Game => &["game"],
+            Self::All => &["simulation", "game"],
+        }
+    }
+}
+
+const TEST: [&str; 7] =
+    ["test", "--release", "--package", "sametick", "--features", "secure", "--test"];
 
 pub(crate) fn run(soak: Soak) -> Result<ExitCode> {
-    let Soak { seeds, seconds, first_seed } = soak;
     // Built first, so that only running is timed.
-    if !cargo().arg("--no-run").status().context("cannot start cargo")?.success() {
-        bail!("the simulation does not build");
+    for test in soak.what.tests() {
+        if !cargo(test).arg("--no-run").status().context("cannot start cargo")?.success() {
+            bail!("the test {test} does not build");
+        }
     }
-    let mut command = cargo();
+    for test in soak.what.tests() {
+        if !run_test(test, soak)? {
+            return Ok(ExitCode::FAILURE);
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whether it held.
+fn run_test(test: &str, soak: Soak) -> Result<bool> {
+    let Soak { seeds, seconds, first_seed, .. } = soak;
+    let mut command = cargo(test);
     command.args(["--", "--nocapture", "every_invariant"]);
     command.env("SAMETICK_SEEDS", seeds.to_string());
     command.env("SAMETICK_SECONDS", seconds.to_string());
@@ -39,13 +76,13 @@ pub(crate) fn run(soak: Soak) -> Result<ExitCode> {
     let status = command.status().context("cannot start cargo")?;
     let minutes = began.elapsed().as_secs_f64() / 60.0;
     if !status.success() {
-        return Ok(ExitCode::FAILURE);
+        return Ok(false);
     }
     let hours = virtual_hours(soak);
-    println!("soak: seeds {first_seed} to {}, {seconds} s each", first_seed + seeds - 1);
+    println!("soak: {test}, seeds {first_seed} to {}, {seconds} s each", first_seed + seeds - 1);
     println!("soak: {hours:.2} virtual hours in {minutes:.2} minutes");
     println!("soak: {:.1} virtual hours per minute", hours / minutes);
-    Ok(ExitCode::SUCCESS)
+    Ok(true)
 }
 
 fn virtual_hours(soak: Soak) -> f64 {
@@ -53,9 +90,9 @@ fn virtual_hours(soak: Soak) -> f64 {
 }
 
 /// Cargo tells its children which cargo runs them, which need not be the first on the path.
-fn cargo() -> Command {
+fn cargo(test: &str) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(TEST);
+    command.args(TEST).arg(test);
     command
 }
 
@@ -65,7 +102,7 @@ mod tests {
 
     #[test]
     fn hours_are_those_of_all_seeds() {
-        let soak = Soak { seeds: 120, seconds: 60, first_seed: 7 };
+        let soak = Soak { seeds: 120, seconds: 60, first_seed: 7, what: What::All };
         assert_eq!(virtual_hours(soak), 2.0);
     }
 }

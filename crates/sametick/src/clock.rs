@@ -40,6 +40,8 @@ pub(crate) struct Clock {
     /// The newest command that the last report was about.
     reported: Tick,
     is_set: bool,
+    /// Whether nothing has been told of how early commands come.
+    is_guess: bool,
 }
 
 impl Clock {
@@ -54,6 +56,7 @@ impl Clock {
             corrected: Tick(0),
             reported: Tick(0),
             is_set: false,
+            is_guess: true,
         }
     }
 
@@ -95,7 +98,9 @@ impl Clock {
             if !self.is_set || (self.game_micros - server).abs() > RESET_MICROS {
                 self.game_micros =
                     server + half_trip.as_micros() as f64 + self.target() + self.length();
-                self.is_set = true;
+                // The commands up to here are asked for all at once: how late they come tells nothing.
+                self.corrected = Tick((self.game_micros / self.length()) as u32);
+                (self.is_set, self.is_guess) = (true, true);
             }
             return;
         };
@@ -103,6 +108,10 @@ impl Clock {
         self.reported = newest.max(since);
         if since < self.corrected {
             return;
+        }
+        if self.is_guess {
+            // What is known replaces what was guessed; being wrong there is no jitter.
+            (self.margin_micros, self.is_guess) = (margin, false);
         }
         let off = (margin - self.margin_micros).abs();
         self.jitter_micros += (off.min(if margin < 0.0 { STEP_MICROS } else { 100_000.0 })

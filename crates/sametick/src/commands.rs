@@ -174,8 +174,12 @@ impl<C: Networked> CommandQueue<C> {
             let wanted = ticks.next().filter(|tick| self.place_of(*tick) == Place::Wanted);
             commands.extend(wanted.map(|tick| (tick, layout.value(words))));
         });
-        if bits.failed() || count == 0 {
+        if bits.failed() {
             return Err(Malformed);
+        }
+        if count == 0 {
+            // Of a client whose time is behind ours: it says only what it has heard.
+            return if newest == 0 { Ok(None) } else { Err(Malformed) };
         }
         let first = newest.checked_sub(count as u32 - 1).ok_or(Malformed)?;
         let known = self.newest.0;

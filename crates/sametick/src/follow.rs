@@ -60,6 +60,8 @@ pub(crate) struct SnapshotClient<G: Game> {
     newest_tick: Tick,
     /// What the newest snapshot says.
     pub(crate) snapshot: World<G::Entity>,
+    /// The tick that our own entities in it are of.
+    pub(crate) own_tick: Tick,
     /// What the last snapshots said.
     pub(crate) history: History<G::Entity>,
     /// The newest, with what we predict stepped up to our own time.
@@ -133,6 +135,7 @@ impl<G: Game> SnapshotClient<G> {
             received: Tick(0),
             newest_tick,
             snapshot: World::default(),
+            own_tick: Tick(0),
             history: History::default(),
             previous: World::default(),
             predicted,
@@ -203,7 +206,11 @@ impl<G: Game> SnapshotClient<G> {
         self.fill();
         self.snapshot.set_tick(tick);
         self.history.push(&self.snapshot);
-        self.log.forget_until(tick);
+        let is_own = |slot: &usize| self.seen.head(*slot).is_some_and(|head| head.kind % 2 == 1);
+        if self.seen.visible.iter().filter(is_own).all(|slot| slots.contains(&slot)) {
+            self.own_tick = tick;
+        }
+        self.log.forget_until(self.own_tick);
         self.repredict();
         self.eye.has_news = true;
         let known = &self.snapshot;
@@ -291,6 +298,11 @@ impl<G: Game> SnapshotClient<G> {
     /// How many ticks our own time is ahead of the newest snapshot.
     pub(crate) fn ticks_ahead(&self) -> u32 {
         self.predicted.tick().0.saturating_sub(self.snapshot.tick().0)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn tables_kept(&self) -> usize {
+        self.tables.kept()
     }
 
     /// Takes in whose entities are in sight, and what they ask for.

@@ -49,7 +49,7 @@ pub trait Game: Sized {
     }
 
     /// In every which snapshot a player is told of an entity's changes: 1 is each, 3 each third. Far ones
-    /// need less; with [`u32::MAX`] it is told of no more.
+    /// need less; with [`u32::MAX`] it is told of no more until it comes into sight again.
     fn update_every(_world: &World<Self::Entity>, _viewer: PlayerId, _entity: EntityId) -> u32 {
         1
     }

@@ -4,7 +4,8 @@
 use crate::follow::SnapshotClient;
 use crate::serve::{Rates, SnapshotServer};
 use crate::{
-    EntityId, Fields, Game, Networked, NoEvent, PlayerId, Slots, Span, Time, Turn, View, World,
+    EntityId, Fields, Game, Layouts, Networked, NoEvent, PlayerId, Slots, Span, TABLES_MAX, Time,
+    Turn, View, World,
 };
 use std::collections::VecDeque;
 
@@ -88,6 +89,12 @@ impl Game for Street {
 
     fn repeat(last: &Wish, times: u32) -> Wish {
         Wish { run: last.run && times < 10, jump: false, is_guess: true, ..last.clone() }
+    }
+
+    /// Of a sign whose first word is 9 a client is told once.
+    fn update_every(world: &World<Entity>, _viewer: PlayerId, entity: EntityId) -> u32 {
+        let is_rare = world.get::<Sign>(entity).is_some_and(|sign| sign.words[0][0] == 9.0);
+        if is_rare { u32::MAX } else { 1 }
     }
 
     fn relevant(world: &World<Entity>, stage: &Stage, _viewer: PlayerId, visible: &mut Slots) {
@@ -252,6 +259,27 @@ fn a_slot_that_was_given_to_another_while_nothing_came_is_the_others() {
 }
 
 #[test]
+fn who_is_never_told_of_again_is_told_of_once_in_the_slot_of_another_too() {
+    let mut pair = Pair::new(Span::millis(30), View::default());
+    pair.run(Span::seconds(2));
+    let (old, _) = pair.sign();
+    pair.server.world.despawn(old);
+    let new = pair.server.world.spawn(Sign { words: [[9.0; 4]; 4] }).unwrap();
+    assert_eq!(new.slot(), old.slot());
+    pair.run(Span::millis(200));
+    let words = |pair: &Pair| pair.client.snapshot.get::<Sign>(new).map(|sign| sign.words[1][1]);
+    assert_eq!(words(&pair), Some(9.0));
+    pair.server.world.get_mut::<Sign>(new).unwrap().words[1][1] = 3.0;
+    pair.run(Span::millis(200));
+    assert_eq!(words(&pair), Some(9.0), "and no more of what becomes of it");
+    pair.server.set_content(Stage { is_hidden: true });
+    pair.run(Span::millis(200));
+    pair.server.set_content(Stage { is_hidden: false });
+    pair.run(Span::millis(200));
+    assert_eq!(words(&pair), Some(3.0), "until it comes into sight again");
+}
+
+#[test]
 fn who_comes_back_into_sight_unchanged_costs_next_to_nothing() {
     let mut pair = Pair::new(Span::millis(30), View::default());
     pair.run(Span::seconds(2));
@@ -323,6 +351,95 @@ fn an_angle_that_goes_round_is_predicted_as_it_comes() {
             assert_eq!(facing(&pair.client.snapshot), *expected, "aiming at {aim}");
         }
     }
+}
+
+#[test]
+fn a_lost_part_with_our_own_entity_leaves_its_prediction_as_it_was() {
+    let mut pair = Pair::new(Span::millis(30), View::default());
+    (0..40).for_each(|_| _ = pair.server.world.spawn(Sign::default()));
+    pair.client.command(Wish { run: true, ..Wish::default() });
+    pair.run(Span::seconds(2));
+    let place = |pair: &Pair| {
+        let view = pair.client.predicted();
+        (view.tick().0, view.owned::<Runner>(ME).unwrap().1.x)
+    };
+    let (tick, x) = place(&pair);
+    for round in 0..20 {
+        pair.now += Span::millis(20);
+        // Everything changes, so that a snapshot takes several parts, and ours is in the last.
+        for (_, sign) in pair.server.world.all_mut::<Sign>() {
+            sign.words = [[100.0 + round as f32; 4]; 4];
+        }
+        pair.server.advance(pair.now);
+        let mut parts = Vec::new();
+        pair.server.write(ME, 1100, 100_000, |_, part| parts.push(part.to_vec()));
+        assert!(parts.len() > 1);
+        let lost = usize::from(round % 4 != 0);
+        for part in &parts[..parts.len() - lost] {
+            pair.client.read(pair.now, pair.delay, part).unwrap();
+        }
+        pair.client.advance(pair.now);
+        let message = pair.client.write(1200).map(<[u8]>::to_vec);
+        message.into_iter().for_each(|m| pair.server.read(pair.now, ME, &m).unwrap());
+        let now = place(&pair);
+        let expected = x + (now.0 - tick) as f32 * 0.1;
+        assert!((now.1 - expected).abs() < 1e-2, "{} instead of {expected}, round {round}", now.1);
+    }
+}
+
+#[test]
+fn a_client_keeps_no_more_tables_than_its_server() {
+    for delay_ms in [5, 100, 300] {
+        let mut pair = Pair::new(Span::millis(delay_ms), View::default());
+        pair.run(Span::seconds(5));
+        let kept = pair.client.tables_kept();
+        assert!(kept <= TABLES_MAX + 1, "{kept} tables, {delay_ms} ms away");
+    }
+}
+
+#[test]
+fn one_who_comes_back_before_the_tick_that_would_have_let_it_in_is_let_in() {
+    let mut pair = Pair::new(Span::millis(30), View::default());
+    let welcome = pair.server.rejoin(ME);
+    pair.client =
+        SnapshotClient::new(&welcome, Stage::default(), View::default(), pair.now).unwrap();
+    pair.run(Span::millis(200));
+    assert!(pair.client.snapshot.owned::<Runner>(ME).is_some());
+}
+
+#[test]
+fn a_client_that_has_nothing_to_ask_for_any_more_still_says_what_it_has() {
+    let mut pair = Pair::new(Span::millis(30), View::default());
+    pair.run(Span::millis(500));
+    pair.now += Span::millis(20);
+    pair.client.advance(pair.now);
+    assert!(pair.client.write(0).is_none(), "there was no room for it");
+    // The server's time passes ours: what we asked for is over before it was sent.
+    let (mut parts, until) = (Vec::new(), pair.now + Span::millis(400));
+    while pair.now < until {
+        pair.now += Span::millis(20);
+        pair.server.advance(pair.now);
+        pair.server.write(ME, 1100, 1000, |_, part| parts.push(part.to_vec()));
+    }
+    parts.iter().for_each(|part| _ = pair.client.read(pair.now, pair.delay, part).unwrap());
+    let message = pair.client.write(1200).map(<[u8]>::to_vec).unwrap();
+    assert!(pair.server.read(pair.now, ME, &message).is_ok());
+}
+
+#[test]
+fn what_a_client_knows_of_the_world_can_be_kept_in_bytes() {
+    let mut pair = Pair::new(Span::millis(30), View::default());
+    let ids = [(); 5].map(|()| pair.server.world.spawn(Sign::default()).unwrap());
+    ids[..4].iter().for_each(|id| _ = pair.server.world.despawn(*id));
+    pair.run(Span::seconds(1));
+    assert!(
+        pair.client.snapshot.contains(ids[4]),
+        "behind a slot that the client has heard nothing of"
+    );
+    let layouts = Layouts::of::<Entity>();
+    let saved = pair.client.snapshot.save(&layouts);
+    let loaded = World::load(&saved, &layouts).expect("what was saved is loaded");
+    assert_eq!(pair.client.snapshot.differences(&loaded, &layouts), [""; 0]);
 }
 
 #[test]

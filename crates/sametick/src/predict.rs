@@ -12,14 +12,16 @@ use std::cell::OnceCell;
 pub const PREDICTED_TICKS_MAX: u32 = 128;
 
 impl<G: Game> SnapshotClient<G> {
-    /// Starts from the newest snapshot and steps again what was predicted before.
+    /// Starts from the newest snapshot and steps again what was predicted before. Our own may be of an
+    /// older one, if the part that told of it was lost.
     pub(crate) fn repredict(&mut self) {
-        let until = self.predicted.tick();
+        let until = self.predicted.tick().max(self.snapshot.tick());
         self.predicted.clone_from(&self.snapshot);
         self.previous.clone_from(&self.snapshot);
+        self.predicted.set_tick(self.own_tick);
         if self.trusted {
             // What we decided on stands, as far as the game trusts us.
-            for (id, decided) in self.decisions.at(self.snapshot.tick()).unwrap_or_default() {
+            for (id, decided) in self.decisions.at(self.own_tick).unwrap_or_default() {
                 if let Some(entity) = self.predicted.entity_mut(*id) {
                     G::trust(entity, decided);
                 }

@@ -229,7 +229,8 @@ impl<G: Game> SnapshotServer<G> {
     pub(crate) fn rejoin(&mut self, id: PlayerId) -> Vec<u8> {
         self.players.retain(|player| player.id != id);
         let welcome = self.join(id);
-        self.joined.retain(|joined| *joined != id);
+        // Unless it had not yet joined when it went.
+        self.joined.pop();
         welcome
     }
 

@@ -75,7 +75,9 @@ pub(crate) struct ClientBase {
     tables: VecDeque<SentTable>,
     /// Tables that nobody needs any more, for their memory.
     spare: Vec<SentTable>,
-    /// By slot, the number of the part that last carried it.
+    /// How many snapshots were written, of however many parts.
+    snapshots: u64,
+    /// By slot, the snapshot that last carried it.
     carried: Vec<u64>,
 }
 
@@ -185,6 +187,7 @@ impl ClientBase {
         part: &mut impl FnMut(u64, &mut BitWriter),
         bits: &mut BitWriter,
     ) {
+        self.snapshots += 1;
         let slots = frame.versions.slots_used();
         let own = frame.versions.owned(viewer);
         self.carried.resize(slots.max(self.carried.len()), 0);
@@ -308,10 +311,13 @@ impl ClientBase {
             members |= u8::from(is_news) << place;
         }
         for place in places(u32::from(members)) {
-            let entity = frame.versions.get(newest[place]).map(|(head, _)| head.id);
+            let name = |version| frame.versions.get(version).map(|(head, _)| head.id);
+            let entity = name(newest[place]);
             let every = u64::from(entity.map_or(1, &frame.update_every));
-            let age = || now.number - self.carried[slots.start + place];
-            if every > 1 && !known[place].is_none() && age() < every {
+            let age = || self.snapshots - self.carried[slots.start + place];
+            // Whoever comes into sight, also in the place of another, is told of at once.
+            let is_seen = || now.visible.contains(slots.start + place);
+            if every > 1 && age() < every && name(known[place]) == entity && is_seen() {
                 members &= !(1 << place);
             }
         }
@@ -386,12 +392,12 @@ impl ClientBase {
         if carried.members == u8::MAX {
             // A whole group is never the viewer's own.
             now.versions[first..][..GROUP_SLOTS].copy_from_slice(versions.group(carried.group));
-            self.carried[first..][..GROUP_SLOTS].fill(now.number);
+            self.carried[first..][..GROUP_SLOTS].fill(self.snapshots);
             return;
         }
         for slot in places(u32::from(carried.members)).map(|place| first + place) {
             now.versions[slot] = versions.newest(slot, own);
-            self.carried[slot] = now.number;
+            self.carried[slot] = self.snapshots;
         }
     }
 
@@ -461,6 +467,8 @@ pub(crate) struct ServerTables {
     /// A table that is not needed any more, for its memory.
     spare: Table,
     newest: u64,
+    /// The newest part that was named as a base.
+    named: u64,
 }
 
 #[derive(Debug, Default)]
@@ -490,10 +498,10 @@ impl ServerTables {
         if bits.failed() || end > CHUNKS_MAX || known || number == 0 {
             return None;
         }
+        let named = number.checked_sub(back)?;
         let base = if back == 0 {
             &self.loaded
         } else {
-            let named = number.checked_sub(back)?;
             &self.tables.iter().find(|table| table.number == named)?.table
         };
         let mut table = std::mem::take(&mut self.spare);
@@ -503,16 +511,27 @@ impl ServerTables {
             return None;
         }
         self.newest = self.newest.max(number);
+        if back > 0 {
+            self.named = self.named.max(named);
+        }
         let place = self.tables.partition_point(|table| table.number < number);
         self.tables.insert(place, ReceivedTable { number, table });
-        if self.tables.len() > TABLES_MAX + BACK_MAX as usize
-            && let Some(oldest) = self.tables.pop_front()
-        {
+        while let Some(oldest) = self.tables.pop_front_if(|oldest| {
+            // The server keeps its last ones and the newest that it knows us to have, no older than the
+            // one it named.
+            let is_past = oldest.number + (TABLES_MAX as u64) < self.newest;
+            is_past && (oldest.number < self.named || oldest.number + BACK_MAX < self.newest)
+        }) {
             self.spare = oldest.table;
         }
         let place = self.tables.partition_point(|table| table.number < number);
-        let table = &self.tables.get(place)?.table;
+        let table = &self.tables.get(place).filter(|kept| kept.number == number)?.table;
         Some(ReceivedPart { table, slots: first * CHUNK_SLOTS..end * CHUNK_SLOTS })
+    }
+
+    #[cfg(test)]
+    pub(crate) fn kept(&self) -> usize {
+        self.tables.len()
     }
 
     /// The newest part and, a bit each, which of the 32 before it were decoded.

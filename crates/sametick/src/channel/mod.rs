@@ -33,7 +33,8 @@ use crate::time::{Span, Time};
 use acknowledge::{Acknowledgement, NUMBERS_BACK_MAX, Received, Resolved, Sent, SentPacket};
 use packet::{Body, HEAD_BYTES_MAX, Payload};
 use rate::Rate;
-use reliable::{FRAGMENT_BYTES_MAX, Incoming, Outgoing};
+pub(crate) use reliable::FRAGMENT_BYTES_MAX;
+use reliable::{Incoming, Outgoing};
 use unreliable::{Inbox, Next, Outbox};
 
 /// What a channel tells the layer above.
@@ -91,6 +92,9 @@ const _: () = assert!(UNACKNOWLEDGED_MAX * PATIENCE_WITHOUT_BUDGET < 33);
 
 /// On average one packet number in so many is never used; who acknowledges it lies.
 const NUMBERS_PER_TRAP: u64 = 1024;
+
+/// The least time between a packet and a probe after it.
+const PROBE_INTERVAL: Span = Span::millis(50);
 
 /// What the budget must allow before reliables go out on their own, whatever their length.
 const RELIABLES_BYTES: usize = HEAD_BYTES_MAX + FRAGMENT_BYTES_MAX;
@@ -368,6 +372,18 @@ impl Channel {
                 Some(self.transmit_planned(now, plan, body))
             }
         }
+    }
+
+    /// Writes an empty packet that the other end acknowledges, and nothing else, if none went out lately:
+    /// what may be sent to an address that has not proved itself.
+    pub fn transmit_probe(&mut self, now: Time, body: &mut BitWriter) -> Option<u64> {
+        let is_due = self.state == State::Open && now >= self.next_probe();
+        is_due.then(|| self.transmit_planned(now, Plan::Ping, body))
+    }
+
+    /// When [`transmit_probe`](Channel::transmit_probe) writes one.
+    pub fn next_probe(&self) -> Time {
+        if self.state == State::Open { self.spoke_at + PROBE_INTERVAL } else { Time::MAX }
     }
 
     /// When to call [`advance`](Channel::advance) and [`transmit`](Channel::transmit) at the latest,

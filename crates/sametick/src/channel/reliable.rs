@@ -17,7 +17,7 @@ pub const RELIABLE_BACKLOG_BYTES_MAX: usize = 256 * 1024;
 pub const FRAGMENT_COST_BYTES: usize = 128;
 
 /// The longest fragment: it fits a packet on its own.
-pub(super) const FRAGMENT_BYTES_MAX: usize = 1024;
+pub(crate) const FRAGMENT_BYTES_MAX: usize = 1024;
 
 /// How far ahead of the first missing fragment others are sent and kept.
 const WINDOW_FRAGMENTS: u64 = 128;

@@ -184,11 +184,16 @@ impl Connection {
         body: &mut BitWriter,
         datagram: &mut Vec<u8>,
     ) -> bool {
-        if !self.path.allows(DATAGRAM_BYTES_MAX) {
-            return false;
-        }
         body.clear();
-        let Some(number) = self.channel.transmit(now, body) else { return false };
+        let number = if self.path.allows(DATAGRAM_BYTES_MAX) {
+            self.channel.transmit(now, body)
+        } else if self.path.allows(PROBE_BYTES_MAX) {
+            // Somebody who has little to say would have to say it for seconds otherwise.
+            self.channel.transmit_probe(now, body)
+        } else {
+            None
+        };
+        let Some(number) = number else { return false };
         let Ok(body) = body.finish() else { unreachable!("a channel's packets fit") };
         datagram.clear();
         datagram.resize(self.sealer.header_bytes(), 0);
@@ -211,13 +216,18 @@ impl Connection {
             at + ZOMBIE_TIME
         } else if !self.is_confirmed {
             self.began_at + HALF_OPEN_TIMEOUT
-        } else if !self.path.allows(DATAGRAM_BYTES_MAX) {
+        } else if !self.path.allows(PROBE_BYTES_MAX) {
             self.channel.next_deadline()
+        } else if !self.path.allows(DATAGRAM_BYTES_MAX) {
+            self.channel.next_deadline().min(self.channel.next_probe())
         } else {
             self.channel.next_wake()
         }
     }
 }
+
+/// The most that an empty packet takes: less than three times the least that comes from anyone.
+const PROBE_BYTES_MAX: usize = 48;
 
 /// An IPv4 header and a UDP header.
 const IP_AND_UDP_BYTES: usize = 28;

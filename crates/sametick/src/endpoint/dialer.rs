@@ -4,7 +4,8 @@ use super::connection::{Connection, LastSealed};
 use super::listener::ListenerDrops;
 use crate::bits::BitWriter;
 use crate::channel::{
-    BODY_BYTES_MAX, Backlogged, CloseReason, DATAGRAM_BYTES_MAX, Event, Settings, Statistics,
+    BODY_BYTES_MAX, Backlogged, CloseReason, DATAGRAM_BYTES_MAX, Event, FRAGMENT_BYTES_MAX,
+    FRAGMENT_COST_BYTES, RELIABLE_BACKLOG_BYTES_MAX, RELIABLE_BYTES_MAX, Settings, Statistics,
 };
 use crate::peer::Peer;
 use crate::secure::{
@@ -39,6 +40,8 @@ pub struct Dialer {
     settings: Settings,
     seed: u64,
     stage: Stage,
+    /// Reliable messages that wait for the connection, within what it will take.
+    early: Vec<Vec<u8>>,
     drops: ListenerDrops,
     packets_taken: u64,
     body: BitWriter,
@@ -68,6 +71,7 @@ impl Dialer {
             settings,
             seed: u64::from_le_bytes(seed),
             stage: Stage::Knocking(Box::new(Knock::new(token, now, random))),
+            early: Vec::new(),
             drops: ListenerDrops::default(),
             packets_taken: 0,
             body: BitWriter::fixed(BODY_BYTES_MAX),
@@ -111,7 +115,7 @@ impl Dialer {
     pub fn memory_bytes(&self) -> usize {
         match &self.stage {
             Stage::Here(connection, _) => connection.memory_bytes(),
-            Stage::Knocking(_) | Stage::Over => 0,
+            Stage::Knocking(_) | Stage::Over => self.early.iter().map(Vec::len).sum(),
         }
     }
 
@@ -201,15 +205,26 @@ impl Dialer {
         }
     }
 
-    /// Takes a reliable message for the server.
+    /// Takes a reliable message for the server. Before it has let us in, messages wait; when all is over
+    /// they are dropped, as those are that were under way.
     pub fn send_reliable(&mut self, message: &[u8]) -> Result<(), Backlogged> {
         match &mut self.stage {
             Stage::Here(connection, _) => connection.channel.send_reliable(message),
-            Stage::Knocking(_) | Stage::Over => Ok(()),
+            Stage::Knocking(_) => {
+                let waiting_bytes = self.early.iter().map(|early| cost_bytes(early)).sum::<usize>();
+                let fits = waiting_bytes + cost_bytes(message) <= RELIABLE_BACKLOG_BYTES_MAX;
+                if message.len() > RELIABLE_BYTES_MAX || !fits {
+                    return Err(Backlogged { waiting_bytes });
+                }
+                self.early.push(message.to_vec());
+                Ok(())
+            }
+            Stage::Over => Ok(()),
         }
     }
 
-    /// Takes an unreliable message for the server; `token` names it in what is told of its fate.
+    /// Takes an unreliable message for the server; `token` names it in what is told of its fate. Nothing
+    /// is told of one that was given before the server has let us in: it is not sent.
     pub fn send_unreliable(&mut self, token: u32, message: &[u8]) {
         if let Stage::Here(connection, _) = &mut self.stage {
             connection.channel.send_unreliable(token, message);
@@ -228,7 +243,8 @@ impl Dialer {
     pub fn backlog_bytes(&self) -> usize {
         match &self.stage {
             Stage::Here(connection, _) => connection.channel.backlog_bytes(),
-            Stage::Knocking(_) | Stage::Over => 0,
+            Stage::Knocking(_) => self.early.iter().map(|early| cost_bytes(early)).sum(),
+            Stage::Over => 0,
         }
     }
 
@@ -256,7 +272,16 @@ impl Dialer {
         connection.is_confirmed = true;
         // The client speaks first: until then the server does not know that it was heard.
         connection.channel.ping();
+        for message in std::mem::take(&mut self.early) {
+            connection.channel.send_reliable(&message).expect("no more waited than it takes");
+        }
         self.stage = Stage::Here(Box::new(connection), reset_token);
         tell(DialerEvent::Connected { connection: connection_id, tick, resume: &resume });
     }
+}
+
+/// What a message counts for while it waits, as in a channel.
+fn cost_bytes(message: &[u8]) -> usize {
+    let fragments = message.len().div_ceil(FRAGMENT_BYTES_MAX).max(1);
+    message.len() + fragments * FRAGMENT_COST_BYTES
 }

@@ -261,7 +261,12 @@ impl Gate {
         }
         self.check_expiry(&hello.head, unix_seconds)?;
         let client_id = hello.head.client_id;
-        if let Some(accept) = self.half_open.answer_to(now, peer, client_id, bytes) {
+        if let Some((accepted, accept)) = self.half_open.answer_to(now, client_id, bytes) {
+            // Its address may have changed since: it would be denied with another hello, for its token
+            // is used.
+            if accepted != peer && !self.unvalidated.allow(now, peer) {
+                return Err(DropReason::Flooded);
+            }
             return Ok(Verdict::Reply(Reply::new(ReplyKind::AcceptAgain, accept)));
         }
         if !self.cookies.accepts(now, peer, client_id, &hello.cookie) {

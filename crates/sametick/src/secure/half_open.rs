@@ -1,5 +1,7 @@
 //! Connections that were accepted and have not spoken yet. Keeps the answer of each, so that a
-//! client whose accept was lost gets the same one again; knows no keys.
+//! client whose accept was lost gets the same one again; knows no keys. A client that gave up and
+//! knocks anew with the same token is denied: to tell it from somebody who replays its older hello
+//! the server would have to remember more of strangers.
 
 use std::collections::BTreeMap;
 
@@ -48,19 +50,19 @@ impl HalfOpen {
         self.by_age.len()
     }
 
-    /// The accept that answered this very hello from this very peer, if it is still kept.
+    /// The accept that answered this very hello, if it is still kept, and the peer that it went to. It is
+    /// of use to nobody but whoever made the hello.
     pub(super) fn answer_to(
         &self,
         now: Time,
-        peer: Peer,
         client_id: u64,
         hello: &[u8; HELLO_BYTES],
-    ) -> Option<&[u8]> {
+    ) -> Option<(Peer, &[u8])> {
         let entry = self.by_age.get(self.age_of.get(&client_id)?)?;
-        if entry.peer != peer || now >= entry.deadline || entry.hello_hash != hash_of(hello) {
+        if now >= entry.deadline || entry.hello_hash != hash_of(hello) {
             return None;
         }
-        entry.accept.get(..entry.accept_length.into())
+        Some((entry.peer, entry.accept.get(..entry.accept_length.into())?))
     }
 
     /// Keeps an accept; the client's former one is forgotten. Tells which connection had to make

@@ -62,6 +62,44 @@ fn rebinding_costs_no_more_than_what_was_under_way() {
 }
 
 #[test]
+fn a_quiet_client_at_a_new_address_is_spoken_to_within_two_round_trips_of_its_next_word() {
+    let mut pair = Pair::new(41);
+    pair.run(Span::seconds(1));
+    pair.rebind_client();
+    pair.server_send_reliable(&[7; 900]);
+    // Until it is quiet no longer, and then a probe and its answer.
+    pair.run(Span::millis(600));
+    assert_eq!(pair.client_told[1..], [Told::Reliable([7; 900].into())]);
+}
+
+#[test]
+fn a_client_whose_address_changes_before_it_hears_that_it_was_accepted_is_let_in() {
+    let mut pair = Pair::new(42);
+    pair.run_until(|pair| pair.half_open() == 1);
+    // What was under way to the old address is lost.
+    pair.rebind_client();
+    pair.run(Span::seconds(2));
+    assert_eq!(pair.client_told, [Told::Connected]);
+    assert_eq!(pair.connections(), 1);
+}
+
+#[test]
+fn what_is_said_before_the_server_has_let_us_in_is_said_then() {
+    let mut pair = Pair::new(43);
+    let mut taken = Vec::new();
+    for number in 0..2000_u32 {
+        let message = [number.to_le_bytes(); 64].concat();
+        match pair.client.send_reliable(&message) {
+            Ok(()) => taken.push(Told::Reliable(message)),
+            Err(backlogged) => assert!(backlogged.waiting_bytes > 200_000),
+        }
+    }
+    assert!((100..2000).contains(&taken.len()), "as much as a connection takes, and no more");
+    pair.run(Span::seconds(10));
+    assert_eq!(pair.server_told[1..], taken);
+}
+
+#[test]
 fn goodbye_says_why_to_the_other_end() {
     let mut pair = Pair::new(5);
     pair.run(Span::millis(200));

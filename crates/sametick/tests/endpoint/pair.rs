@@ -241,6 +241,11 @@ impl Pair {
         self.server.next_wake()
     }
 
+    /// How many were accepted and have not spoken.
+    pub(crate) fn half_open(&self) -> u64 {
+        self.server.gate_counters().accepted() - self.connections() as u64
+    }
+
     pub(crate) fn connections(&self) -> usize {
         self.server.connections().count()
     }

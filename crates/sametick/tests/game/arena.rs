@@ -6,6 +6,8 @@ use sametick::{
 };
 
 pub(crate) const SIGHT_METRES: f32 = 40.0;
+/// Who is further away is told of less often.
+const NEAR_METRES: f32 = 20.0;
 const SPEED_METRES_PER_SECOND: f32 = 30.0;
 const STONE_TICKS: u32 = 40;
 
@@ -165,6 +167,18 @@ impl Game for Arena {
         map.number
     }
 
+    /// Far ones are told of less often, and of far crates some no more.
+    fn update_every(world: &World<Entity>, viewer: PlayerId, entity: EntityId) -> u32 {
+        let Some(there) = world.entity(entity) else { return 1 };
+        match there {
+            _ if is_near(world, viewer, there) => 1,
+            Entity::Runner(_) => 2,
+            Entity::Stone(_) => 3,
+            Entity::Crate(_) if entity.slot().is_multiple_of(3) => u32::MAX,
+            Entity::Crate(_) => 3,
+        }
+    }
+
     fn relevant(world: &World<Entity>, _map: &Map, viewer: PlayerId, visible: &mut Slots) {
         let Some((_, me)) = world.owned::<Runner>(viewer) else { return };
         for (id, entity) in world.entities() {
@@ -174,6 +188,14 @@ impl Game for Arena {
             }
         }
     }
+}
+
+/// Whether a player is told of it each time.
+fn is_near(world: &World<Entity>, viewer: PlayerId, entity: &Entity) -> bool {
+    let (x, y) = place_of(entity);
+    world
+        .owned::<Runner>(viewer)
+        .is_none_or(|(_, me)| (x - me.x).powi(2) + (y - me.y).powi(2) <= NEAR_METRES.powi(2))
 }
 
 fn place_of(entity: &Entity) -> (f32, f32) {

@@ -1,10 +1,11 @@
 //! What happened, as the server had it, and what must hold of it at every client and every step.
 
-use crate::arena::{Arena, BANNER, Entity, Runner, SPLASH, THROW, WHISPER, Word};
+use crate::arena::{Arena, BANNER, Crate, Entity, Map, Runner, SPLASH, THROW, WHISPER};
 use crate::simulation::{Guest, Options};
+use sametick::channel::PAYLOAD_BYTES_MAX;
 use sametick::{
-    Client, Effect, Entities, EntityId, EventKey, Game, Head, Layouts, PlayerId, Precision, Server,
-    ServerEvent, Slots, Span, Table, Time, World,
+    CHUNK_SLOTS, Client, Effect, Entities, EntityId, EventKey, Game, Head, Layouts, PlayerId,
+    Precision, Server, ServerEvent, Slots, Span, Table, Time, World,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,6 +24,8 @@ pub(crate) struct Ledger {
     players: BTreeMap<PlayerId, u64>,
     /// By map and entity: its kind and the tick of its birth.
     born: BTreeMap<(u64, usize, u32), (u8, u32)>,
+    /// By map and crate: all colours that it ever had. Some clients are never told of the next.
+    colours: BTreeMap<(u64, EntityId), BTreeSet<u8>>,
     /// By identity and map: which commands were asked for at which tick.
     asked: BTreeMap<(u64, u64), BTreeMap<u32, Vec<u32>>>,
     sessions: BTreeMap<u64, Session>,
@@ -86,6 +89,11 @@ impl Ledger {
         for (id, entity) in world.entities() {
             self.meet(self.map, id, entity);
         }
+        let mut loaded = World::default();
+        Arena::populate(&Map { number: self.map }, &mut loaded);
+        for (id, painted) in loaded.all::<Crate>().chain(world.all::<Crate>()) {
+            self.colours.entry((self.map, id)).or_default().insert(painted.colour);
+        }
         if let Some(before) = self.worlds.get(&(self.map, tick.wrapping_sub(1))) {
             for (id, runner) in world.all::<Runner>() {
                 let Some(earlier) = before.get::<Runner>(id) else { continue };
@@ -140,11 +148,13 @@ impl Ledger {
         assert!(tick >= session.snapshot_tick, "the snapshot went back to {tick}");
         if tick != session.snapshot_tick {
             (session.snapshot_tick, session.snapshot_at) = (tick, now);
-            self.check_snapshot(options, session.map, me, snapshot);
+            let is_of_now = self.check_snapshot(options, session.map, me, snapshot);
             let own = snapshot.owned::<Runner>(me);
             let is_first = own.map(|(_, runner)| runner.whispers == 0);
             session.heard_all = session.heard_all.or(is_first);
-            self.check_prediction(&mut session, me, snapshot);
+            if is_of_now {
+                self.check_prediction(&mut session, me, snapshot);
+            }
         }
         let own = tick + client.ticks_ahead();
         let asked = self.asked.entry((identity, session.map)).or_default();
@@ -181,43 +191,48 @@ impl Ledger {
         }
     }
 
-    /// What a client has is what it may see and what the server had: of this very tick, if all of it
-    /// fitted, else of one before.
+    /// What a client has is what it may see and what the server had: of this very tick or, of slots
+    /// whose part was lost, of one before. Gives whether all of it is of this tick.
     fn check_snapshot(
         &mut self,
         options: &Options,
         map: u64,
         me: PlayerId,
         snapshot: &World<Entity>,
-    ) {
+    ) -> bool {
         let tick = snapshot.tick().0;
         let world = self.worlds.get(&(map, tick)).expect("a snapshot of a tick that was");
-        let allowed = view_of(world, me);
         let layouts = self.layouts.get_or_insert_with(Layouts::of::<Entity>);
-        let mut is_whole = snapshot.len() == allowed.len();
-        for (id, entity) in snapshot.entities() {
-            assert!(allowed.contains(&id.slot()), "{id:?} is not for {me:?} at {tick}");
-            let is_own = world.owner(id) == Some(me);
-            assert_eq!(snapshot.owner(id).is_some(), is_own);
-            let precision = if is_own { Precision::State } else { Precision::Shown };
-            let seen = record(layouts, precision, id, entity);
-            let is_at = |world: &World<Entity>| {
-                world
-                    .entity(id)
-                    .is_some_and(|entity| record(layouts, precision, id, entity) == seen)
+        let chunks = world.entities().chain(snapshot.entities()).map(|(id, _)| id.slot());
+        let chunks = chunks.max().map_or(0, |last| last / CHUNK_SLOTS + 1);
+        let is_one_part = bits_max(layouts, world, me) <= 8 * PAYLOAD_BYTES_MAX;
+        let (mut of_now, mut is_whole) = (0, true);
+        for chunk in 0..chunks {
+            let earlier = self.worlds.range((map, 0)..=(map, tick)).rev().map(|(_, world)| world);
+            let mut told = earlier.filter_map(|world| {
+                let past = self.worlds.range((map, 0)..(map, world.tick().0)).rev();
+                let past = past.map(|(_, world)| world);
+                let was = |id, colour| {
+                    self.colours.get(&(map, id)).is_some_and(|all| all.contains(&colour))
+                };
+                let view = View { layouts, world, me, is_ample: options.is_ample, was };
+                Some((world.tick().0, view.explains(past, snapshot, chunk)?))
+            });
+            let Some((at, is_exact)) = told.next() else {
+                let seen = snapshot.entities().filter(|(id, _)| id.slot() / CHUNK_SLOTS == chunk);
+                let seen: Vec<_> = seen.collect();
+                panic!("chunk {chunk} at {tick} is no view of {me:?}: {seen:?}");
             };
-            let is_now = is_at(world);
-            let mut earlier =
-                self.worlds.range((map, 0)..(map, tick)).rev().map(|(_, world)| world);
-            assert!(is_now || earlier.any(is_at), "{id:?} at {tick} never was as {entity:?}");
-            assert!(is_now || !is_own, "our own {id:?} at {tick} is of before");
-            is_whole &= is_now;
+            assert!(at == tick || !is_one_part, "chunk {chunk} at {tick} is of {at}");
+            of_now += usize::from(at == tick);
+            is_whole &= at == tick && is_exact;
         }
-        assert!(is_whole || !options.is_ample, "the snapshot of {tick} is not all of {allowed:?}");
+        assert!(of_now > 0 || chunks == 0, "nothing of the snapshot of {tick} is of {tick}");
         self.counts.snapshots += 1;
         self.counts.whole += u64::from(is_whole);
         let met: Vec<_> = snapshot.entities().map(|(id, entity)| (id, entity.clone())).collect();
         met.iter().for_each(|(id, entity)| self.meet(map, *id, entity));
+        of_now == chunks
     }
 
     /// Where the server executed what was asked for, it says what was predicted.
@@ -243,7 +258,7 @@ impl Ledger {
         options: &Options,
         session: &mut Session,
         me: PlayerId,
-        effect: Effect<Word>,
+        effect: Effect<crate::arena::Word>,
     ) {
         match effect {
             Effect::Started { key, event, is_predicted } => {
@@ -322,10 +337,77 @@ impl Ledger {
     }
 }
 
+/// What the server had for a player at a tick.
+struct View<'a, F> {
+    layouts: &'a Layouts,
+    world: &'a World<Entity>,
+    me: PlayerId,
+    is_ample: bool,
+    /// Whether a crate ever had a colour.
+    was: F,
+}
+
+impl<F: Fn(EntityId, u8) -> bool> View<'_, F> {
+    /// Whether the server could have told this of a chunk of slots at its tick: of everyone in sight, as
+    /// it was then, or as it had been if it is not told of each time; `past` is newest first. If so, gives
+    /// whether all are as they were then.
+    fn explains<'w>(
+        &self,
+        past: impl Iterator<Item = &'w World<Entity>> + Clone,
+        snapshot: &World<Entity>,
+        chunk: usize,
+    ) -> Option<bool> {
+        let Self { layouts, world, me, is_ample, ref was } = *self;
+        let is_here = |slot: usize| slot / CHUNK_SLOTS == chunk;
+        let allowed: BTreeSet<usize> =
+            view_of(world, me).into_iter().filter(|slot| is_here(*slot)).collect();
+        let (mut count, mut is_exact) = (0, true);
+        for (id, entity) in snapshot.entities().filter(|(id, _)| is_here(id.slot())) {
+            let is_own = world.owner(id) == Some(me);
+            if !allowed.contains(&id.slot()) || snapshot.owner(id).is_some() != is_own {
+                return None;
+            }
+            let precision = if is_own { Precision::State } else { Precision::Shown };
+            let seen = record(layouts, precision, id, entity);
+            let is_at = |world: &World<Entity>| {
+                let entity = world.entity(id);
+                entity.is_some_and(|entity| record(layouts, precision, id, entity) == seen)
+            };
+            let may_be_old = !is_own && (!is_ample || Arena::update_every(world, me, id) > 1);
+            let is_now = is_at(world);
+            let was_so = || match entity {
+                Entity::Crate(painted) => was(id, painted.colour),
+                _ => past.clone().any(is_at),
+            };
+            if !(is_now || may_be_old && was_so()) {
+                return None;
+            }
+            (count, is_exact) = (count + 1, is_exact && is_now);
+        }
+        let is_complete = count == allowed.len();
+        (is_complete || !is_ample).then_some(is_exact && is_complete)
+    }
+}
+
+/// The most that a view can take on the wire.
+fn bits_max(layouts: &Layouts, world: &World<Entity>, me: PlayerId) -> usize {
+    const HEAD_BITS_MAX: usize = 128;
+    const CHUNK_HEAD_BITS_MAX: usize = 100;
+    const NAME_BITS: usize = 28;
+    let visible = view_of(world, me);
+    let chunks = world.entities().map(|(id, _)| id.slot() / CHUNK_SLOTS + 1).max().unwrap_or(0);
+    let seen = world.entities().filter(|(id, _)| visible.contains(&id.slot()));
+    let entity = |(_, entity): (EntityId, &Entity)| {
+        let words = layouts.state[usize::from(entity.kind())].words();
+        NAME_BITS + words.iter().map(|word| 1 + word.bits as usize).sum::<usize>()
+    };
+    HEAD_BITS_MAX + chunks * CHUNK_HEAD_BITS_MAX + seen.map(entity).sum::<usize>()
+}
+
 /// The slots that a player may know of.
 fn view_of(world: &World<Entity>, viewer: PlayerId) -> BTreeSet<usize> {
     let mut visible = Slots::default();
-    Arena::relevant(world, &crate::arena::Map { number: 0 }, viewer, &mut visible);
+    Arena::relevant(world, &Map { number: 0 }, viewer, &mut visible);
     visible.iter().collect()
 }
 

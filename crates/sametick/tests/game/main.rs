@@ -7,7 +7,7 @@ mod seeds;
 mod simulation;
 mod tag;
 
-use sametick::network::{Conditions, Host, Loss, Network};
+use sametick::network::{Conditions, Host, Jitter, Loss, Network};
 use sametick::secure::Random;
 use sametick::{
     Client, ClientEvent, Dice, Effect, PlayerId, Rates, Server, ServerEvent, Span, Time, View,
@@ -125,8 +125,7 @@ fn players_join_and_see_each_other() {
 fn with_prediction_the_own_player_moves_at_once_and_without_it_a_round_trip_later() {
     for (predicts, ticks_most) in [(true, 1), (false, 12)] {
         let mut party = Party::new(2, 1, View { predicts, ..View::default() });
-        // Until the clock has given back what it took to be in time at first.
-        party.run(Span::seconds(6));
+        party.run(Span::seconds(2));
         let before = party.own(0).expect("we are there").x;
         party.clients[0].1.command(WALK);
         let asked_at = party.now;
@@ -212,4 +211,32 @@ fn a_late_joiner_is_told_of_what_was_saved() {
         "each runner came with one"
     );
     assert_eq!(party.clients[1].1.me(), Some(PlayerId(1)));
+}
+
+/// A second after it joined, a client is ahead by what the way takes, twice the jitter and two ticks at
+/// most: the margin that it holds, and what is left of the tick that it guessed to be safe.
+#[test]
+fn a_client_finds_its_place_ahead_of_the_server_within_a_second() {
+    for (delay_ms, jitter_ms) in [(2, 0), (10, 2), (50, 0), (50, 10), (100, 5), (150, 20)] {
+        let mut party = Party::new(6, 0, View::default());
+        let (delay, jitter) = (Span::millis(delay_ms), Span::millis(jitter_ms));
+        let jitter_of_each = Jitter::Uniform { width: jitter };
+        let line = Conditions { delay, jitter: jitter_of_each, ..Conditions::PERFECT };
+        party.network.set_default_conditions(line);
+        party.join(View::default());
+        while party.own(0).is_none() {
+            party.run(Span::millis(1));
+        }
+        party.run(Span::seconds(1));
+        let (tick, began) = (Rates::default().tick_length, party.clients[0].1.repeated());
+        for _ in 0..1_000 {
+            party.run(Span::millis(1));
+            let client = &party.clients[0].1;
+            let own = client.snapshot().map_or(0, |world| world.tick().0) + client.ticks_ahead();
+            let ahead = tick * u64::from(own.saturating_sub(party.server.world().tick().0));
+            assert!(ahead <= delay + jitter * 2 + tick * 2, "{ahead} ahead, {delay} away");
+        }
+        let late = party.clients[0].1.repeated() - began;
+        assert!(late <= 1, "{late} commands were late, {delay} away");
+    }
 }

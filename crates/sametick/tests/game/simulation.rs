@@ -126,7 +126,7 @@ impl Play {
         let server = Server::new(config, map, seed, rates, Time::ZERO, &mut random);
         let mut dice = Dice::new(options.seed, 3);
         let guests = (0..options.guests).map(|number| {
-            let snapshot_every = [0, 0, 6][dice.below(3) as usize];
+            let snapshot_every = [0, 0, 2, 7][dice.below(4) as usize];
             let back_at = Time::from_millis(number * dice.below(3_000));
             let view = View { predicts: dice.chance(0.8), snapshot_every, ..View::default() };
             Guest::new(network.add_host(), 100 + number, view, back_at)
