@@ -154,7 +154,7 @@ impl Middle {
         let (now, mut random) = (Time::ZERO, Seeded::new(1));
         let map = u64::from(options >> 4) * 5;
         let ticks_per_snapshot = 1 + u32::from(options & 1);
-        let rates = Rates { tick_length: Span::millis(20), ticks_per_snapshot };
+        let rates = Rates { tick_length: Span::millis(20), ticks_per_snapshot, ..Rates::default() };
         let view = View {
             predicts: options & 2 == 0,
             others_commands: options & 4 != 0,

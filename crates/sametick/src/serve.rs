@@ -407,7 +407,12 @@ impl<G: Game> SnapshotServer<G> {
                 Trust::Server => {
                     let (choice, every) =
                         ((rates.rewinding, rates.tick_length), player.snapshot_every);
-                    player.screen.judge(tick, told, others, choice, every, history)
+                    let moment = player.screen.judge(tick, told, others, choice, every, history);
+                    // Where nothing that recent is remembered, the present is nearer to the truth.
+                    let back = f64::from(tick.0) - moment.shown_tick(others);
+                    let limit = rates.rewinding.at_most.as_micros() as f64;
+                    let is_within = back * rates.tick_length.as_micros() as f64 <= limit;
+                    is_within.then_some(moment)?
                 }
             };
             Some(Sight { player: player.id, others, moment, world: OnceCell::new() })

@@ -224,6 +224,11 @@ fn run(world: &mut World<Entity>, turn: &Turn<'_, Arena>, player: PlayerId, wish
     }
     let (x, y) = (runner.x, runner.y);
     if wish.throw {
+        let near = |seen: &World<Entity>| {
+            let mut others = seen.all::<Runner>().filter(|(other, _)| *other != id);
+            others.find(|(_, other)| (other.x - x).abs() < 10.0).map(|(id, _)| id)
+        };
+        turn.judge(player, world, near, |_, _| true);
         say(turn, id, THROW, Audience::Seeing, false);
         world.spawn(Stone { born: turn.tick().0, x, y, thrown_by: Some(id) });
     }

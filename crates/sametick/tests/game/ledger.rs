@@ -38,6 +38,7 @@ pub(crate) struct Ledger {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) snapshots: u64,
+    pub(crate) verdicts: u64,
     pub(crate) whole: u64,
     pub(crate) predictions: u64,
     pub(crate) commands: u64,
@@ -78,6 +79,11 @@ impl Ledger {
             if let ServerEvent::Joined { player, client_id } = event {
                 self.players.insert(player, client_id);
             }
+        }
+        for verdict in server.take_verdicts() {
+            let limit = options.rates.rewinding.at_most;
+            assert!(verdict.rewound <= limit, "a shot was judged {:?} back", verdict.rewound);
+            self.counts.verdicts += 1;
         }
         let (world, tick) = (server.world(), server.world().tick().0);
         if tick == 0 || self.worlds.contains_key(&(self.map, tick)) {
@@ -364,7 +370,7 @@ impl<F: Fn(EntityId, u8) -> bool> View<'_, F> {
         let (mut count, mut is_exact) = (0, true);
         for (id, entity) in snapshot.entities().filter(|(id, _)| is_here(id.slot())) {
             let is_own = world.owner(id) == Some(me);
-            if !allowed.contains(&id.slot()) || snapshot.owner(id).is_some() != is_own {
+            if !allowed.contains(&id.slot()) || (snapshot.owner(id) == Some(me)) != is_own {
                 return None;
             }
             let precision = if is_own { Precision::State } else { Precision::Shown };

@@ -70,6 +70,7 @@ fn run_seed(seed: u64, seconds: u64) -> Result<Counts, String> {
 
 fn add(total: &mut Counts, more: Counts) {
     total.snapshots += more.snapshots;
+    total.verdicts += more.verdicts;
     total.whole += more.whole;
     total.predictions += more.predictions;
     total.commands += more.commands;

@@ -8,12 +8,16 @@ use sametick::channel::{RateLimits, Settings};
 use sametick::endpoint::ListenerConfig;
 use sametick::network::{Conditions, Host, Jitter, Loss, Network};
 use sametick::secure::{ClientToken, GateConfig, Past, TokenKey};
-use sametick::{Client, ClientEvent, Dice, Rates, Server, Span, Time, View};
+use sametick::{
+    Base, Client, ClientEvent, Dice, Interpolation, Others, Rates, Server, Span, Time, View,
+};
 
 const STEP: Span = Span::millis(2);
 /// How long lines are good and players quiet at the end.
 const CALM: Span = Span::seconds(4);
 const PROTOCOL: u64 = 7;
+/// How often a guest looks at its screen, in steps.
+const LOOKS_EVERY: u32 = 5;
 
 /// All that a seed decides.
 #[derive(Clone, Debug)]
@@ -45,13 +49,15 @@ impl Options {
         };
         let tick_length = Span::from_millis_f64(pick([16.667, 16.667, 25.0]));
         let ticks_per_snapshot = pick([1.0, 3.0, 3.0]) as u32;
+        let bases = [Base::Common, Base::Common, Base::LastAcknowledged, Base::None];
+        let base = bases[(seed % 4) as usize];
         Self {
             seed,
             seconds,
             guests: 3 + seed % 2,
             conditions,
             is_ample: !seed.is_multiple_of(3),
-            rates: Rates { tick_length, ticks_per_snapshot, ..Rates::default() },
+            rates: Rates { tick_length, ticks_per_snapshot, base, ..Rates::default() },
             map_changes: seed % 4 != 1,
         }
     }
@@ -128,7 +134,16 @@ impl Play {
         let guests = (0..options.guests).map(|number| {
             let snapshot_every = [0, 0, 2, 7][dice.below(4) as usize];
             let back_at = Time::from_millis(number * dice.below(3_000));
-            let view = View { predicts: dice.chance(0.8), snapshot_every, ..View::default() };
+            let ways = [
+                Others::Latest,
+                Others::Extrapolated { at_most: Span::millis(100) },
+                Others::Interpolated(Interpolation::HISTORY),
+                Others::Interpolated(Interpolation::NEWEST),
+                Others::Predicted,
+            ];
+            let others = ways[dice.below(5) as usize];
+            let (predicts, stride) = (dice.chance(0.8), 1 + dice.below(4) as u32);
+            let view = View { predicts, others, stride, snapshot_every, ..View::default() };
             Guest::new(network.add_host(), 100 + number, view, back_at)
         });
         let guests = guests.collect();
@@ -225,6 +240,9 @@ impl Play {
             }
         }
         guest.ticket = client.ticket().cloned().or(guest.ticket.take());
+        if guest.stamp.is_multiple_of(LOOKS_EVERY) {
+            client.view(now);
+        }
         self.ledger.check_client(now, &self.options, guest.identity, guest.stamp, client);
         while let Some(datagram) = client.transmit(now) {
             self.network.send(now, guest.host, server, datagram);
