@@ -8,9 +8,10 @@ mod tree;
 mod visibility;
 
 pub use brush::{Brush, Plane, SKIN_METRES, Trace};
-pub use text::{Block, MapError};
+pub use text::MapError;
 pub use things::{
-    DoorPlan, ItemKind, ItemPlace, LiftPlan, Light, Motion, PropPlace, Spawn, TargetPlace, Teleporter,
+    DoorPlan, ItemKind, ItemPlace, LiftPlan, Light, Motion, PropPlace, Spawn, TargetPlace,
+    Teleporter,
 };
 pub use visibility::Visibility;
 
@@ -80,7 +81,9 @@ impl Map {
     /// The map that a file describes.
     pub fn read(text: &str) -> Result<Self, MapError> {
         let blocks = text::read(text)?;
-        let Some(world) = blocks.iter().find(|block| block.value("classname") == Some("worldspawn")) else {
+        let Some(world) =
+            blocks.iter().find(|block| block.value("classname") == Some("worldspawn"))
+        else {
             return Err(MapError { line: 1, column: 1, message: "there is no worldspawn".into() });
         };
         let brushes = things::brushes(world)?;
@@ -110,7 +113,10 @@ impl Map {
             return Err(things::error(world.line, &wrong));
         }
         if map.spawns.is_empty() {
-            return Err(things::error(world.line, "there is no info_player_deathmatch to begin at"));
+            return Err(things::error(
+                world.line,
+                "there is no info_player_deathmatch to begin at",
+            ));
         }
         Ok(map)
     }

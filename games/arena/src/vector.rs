@@ -107,9 +107,7 @@ impl Bounds {
 
     /// Whether the two share a place.
     pub fn touches(self, other: Self) -> bool {
-        (0..3).all(|axis| {
-            self.low[axis] <= other.high[axis] && other.low[axis] <= self.high[axis]
-        })
+        (0..3).all(|axis| self.low[axis] <= other.high[axis] && other.low[axis] <= self.high[axis])
     }
 
     /// Whether a place is inside or on the edge.

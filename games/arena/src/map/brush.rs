@@ -108,10 +108,10 @@ impl Brush {
     /// A box whose sides follow the axes.
     pub fn cuboid(bounds: Bounds) -> Option<Self> {
         let side = |side: usize| {
-            let axis = side / 2;
+            let (axis, is_high) = (side % 3, side < 3);
             let mut normal = [0.0; 3];
-            normal[axis] = if side % 2 == 0 { 1.0 } else { -1.0 };
-            let distance = if side % 2 == 0 { bounds.high[axis] } else { -bounds.low[axis] };
+            normal[axis] = if is_high { 1.0 } else { -1.0 };
+            let distance = if is_high { bounds.high[axis] } else { -bounds.low[axis] };
             (Plane { normal, distance }, String::new())
         };
         Self::new((0..6).map(side).collect())
@@ -131,7 +131,8 @@ impl Brush {
     pub fn outline(&self, face: Plane) -> Vec<Vector> {
         let mut outline = corners(&self.planes[..self.textures.len()]);
         outline.retain(|corner| face.height(*corner).abs() < ON_PLANE);
-        let middle = scale(outline.iter().copied().fold([0.0; 3], add), 1.0 / outline.len().max(1) as f32);
+        let middle =
+            scale(outline.iter().copied().fold([0.0; 3], add), 1.0 / outline.len().max(1) as f32);
         let first = outline.first().map_or([0.0; 3], |corner| unit(subtract(*corner, middle)));
         let second = cross(face.normal, first);
         let turn = |corner: &Vector| {
@@ -229,7 +230,8 @@ fn meeting(a: Plane, b: Plane, c: Plane) -> Option<Vector> {
 /// the box, and one wherever an edge of the brush slides along an edge of the box.
 fn add_bevels(planes: &mut Vec<Plane>, corners: &[Vector]) {
     let axes: [Vector; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
-    let mut normals: Vec<Vector> = axes.into_iter().flat_map(|axis| [axis, scale(axis, -1.0)]).collect();
+    let mut normals: Vec<Vector> =
+        axes.into_iter().flat_map(|axis| [axis, scale(axis, -1.0)]).collect();
     let faces = planes.clone();
     for (index, a) in faces.iter().enumerate() {
         for b in &faces[index + 1..] {

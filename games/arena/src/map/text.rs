@@ -11,31 +11,31 @@ const ITEMS_MAX: usize = 1 << 16;
 
 /// What stands in the braces of one entity.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Block {
+pub(super) struct Block {
     /// Where it begins.
-    pub line: usize,
+    pub(super) line: usize,
     /// Its keys and values, in the order of the file.
-    pub pairs: Vec<(String, String)>,
+    pub(super) pairs: Vec<(String, String)>,
     /// Its brushes.
-    pub brushes: Vec<BrushText>,
+    pub(super) brushes: Vec<BrushText>,
 }
 
 /// A brush as the file has it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct BrushText {
+pub(super) struct BrushText {
     /// Where it begins.
-    pub line: usize,
+    pub(super) line: usize,
     /// Its faces.
-    pub faces: Vec<FaceText>,
+    pub(super) faces: Vec<FaceText>,
 }
 
 /// A face as the file has it: the solid lies behind it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct FaceText {
+pub(super) struct FaceText {
     /// Three points of its plane, clockwise as seen from outside, in units of the file.
-    pub points: [[f64; 3]; 3],
+    pub(super) points: [[f64; 3]; 3],
     /// The name of its texture.
-    pub texture: String,
+    pub(super) texture: String,
 }
 
 /// What is wrong with a map, and where. Lines and columns count from 1.
@@ -59,13 +59,13 @@ impl std::error::Error for MapError {}
 
 impl Block {
     /// The value of a key.
-    pub fn value(&self, key: &str) -> Option<&str> {
+    pub(super) fn value(&self, key: &str) -> Option<&str> {
         self.pairs.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
     }
 }
 
 /// Every entity of a file.
-pub fn read(text: &str) -> Result<Vec<Block>, MapError> {
+pub(super) fn read(text: &str) -> Result<Vec<Block>, MapError> {
     let mut words = Words { text, at: 0, line: 1, column: 1, items: 0 };
     let mut blocks = Vec::new();
     while let Some(word) = words.next()? {
@@ -89,7 +89,10 @@ fn block(words: &mut Words<'_>, line: usize) -> Result<Block, MapError> {
         } else if word.text == "{" {
             block.brushes.push(brush(words, word.line)?);
         } else {
-            word.expect("}", "an entity holds keys in quotation marks, { brushes } and ends with }")?;
+            word.expect(
+                "}",
+                "an entity holds keys in quotation marks, { brushes } and ends with }",
+            )?;
             return Ok(block);
         }
     }
@@ -121,13 +124,17 @@ fn brush(words: &mut Words<'_>, line: usize) -> Result<BrushText, MapError> {
 
 fn point(words: &mut Words<'_>, is_open: bool) -> Result<[f64; 3], MapError> {
     if !is_open {
-        words.some("the face needs three points")?.expect("(", "a face has three points, each in ( )")?;
+        words
+            .some("the face needs three points")?
+            .expect("(", "a face has three points, each in ( )")?;
     }
     let mut point = [0.0; 3];
     for number in &mut point {
         *number = words.some("the point needs three numbers")?.number()?;
     }
-    words.some("the point is not closed with )")?.expect(")", "a point has three numbers and ends with )")?;
+    words
+        .some("the point is not closed with )")?
+        .expect(")", "a point has three numbers and ends with )")?;
     Ok(point)
 }
 
@@ -162,7 +169,9 @@ impl<'a> Words<'a> {
                 }
                 let text = &self.text[start + 1..self.at];
                 if self.peek() != Some('"') {
-                    return Err(word(text, true).error("the quotation mark is not closed in this line"));
+                    return Err(
+                        word(text, true).error("the quotation mark is not closed in this line")
+                    );
                 }
                 self.advance();
                 Ok(Some(word(text, true)))
@@ -246,8 +255,11 @@ mod tests {
     fn both_forms_of_faces_are_read() {
         let standard = "( 0 0 0 ) ( 0 1 0 ) ( 0 0 1 ) wall 0 0 0 1 1\n";
         let valve = "( 0 0 0 ) ( 0 1 0 ) ( 0 0 1 ) wall [ 0 1 0 0 ] [ 0 0 -1 0 ] 0 1 1\n";
-        let text = format!("// a comment\n{{\n\"classname\" \"worldspawn\"\n{{\n{}{}}}\n}}\n",
-            standard.repeat(2), valve.repeat(2));
+        let text = format!(
+            "// a comment\n{{\n\"classname\" \"worldspawn\"\n{{\n{}{}}}\n}}\n",
+            standard.repeat(2),
+            valve.repeat(2)
+        );
         let blocks = read(&text).unwrap();
         assert_eq!(blocks.len(), 1);
         assert_eq!(blocks[0].value("classname"), Some("worldspawn"));

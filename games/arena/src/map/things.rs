@@ -169,7 +169,10 @@ fn brush(text: &BrushText) -> Result<Brush, MapError> {
         let normal = normal.map(|part| part / length);
         let distance = (0..3).map(|axis| normal[axis] * b[axis]).sum::<f64>();
         let distance = (distance / f64::from(UNITS_PER_METRE)) as f32;
-        faces.push((Plane { normal: normal.map(|part| part as f32), distance }, face.texture.clone()));
+        faces.push((
+            Plane { normal: normal.map(|part| part as f32), distance },
+            face.texture.clone(),
+        ));
     }
     Brush::new(faces).ok_or_else(|| error(text.line, "the faces of the brush enclose nothing"))
 }
@@ -199,7 +202,8 @@ pub(super) fn place(map: &mut Map, blocks: &[Block]) -> Result<(), MapError> {
             }
             _ => {}
         }
-        let counts = [map.items.len(), map.doors.len(), map.lifts.len(), map.props.len(), map.targets.len()];
+        let counts =
+            [map.items.len(), map.doors.len(), map.lifts.len(), map.props.len(), map.targets.len()];
         if counts.into_iter().any(|count| count > THINGS_MAX) {
             return Err(error(block.line, &format!("there are at most {THINGS_MAX} of a kind")));
         }
@@ -239,7 +243,8 @@ fn lift(block: &Block) -> Result<LiftPlan, MapError> {
 
 fn teleporter(block: &Block, blocks: &[Block]) -> Result<Teleporter, MapError> {
     let brushes = brushes(block)?;
-    let target = block.value("target").ok_or_else(|| error(block.line, "the teleporter has no target"))?;
+    let target =
+        block.value("target").ok_or_else(|| error(block.line, "the teleporter has no target"))?;
     let is_target = |block: &&Block| {
         block.value("classname") == Some("info_teleport_destination")
             && block.value("targetname") == Some(target)
@@ -281,7 +286,9 @@ fn origin(block: &Block) -> Result<Vector, MapError> {
 fn number(block: &Block, key: &str, otherwise: f32) -> Result<f32, MapError> {
     let Some(value) = block.value(key) else { return Ok(otherwise) };
     let number = value.trim().parse().ok().filter(|number: &f32| number.is_finite());
-    number.ok_or_else(|| error(block.line, &format!("the value of {key} should be a number, not `{value}`")))
+    number.ok_or_else(|| {
+        error(block.line, &format!("the value of {key} should be a number, not `{value}`"))
+    })
 }
 
 pub(super) fn error(line: usize, message: &str) -> MapError {

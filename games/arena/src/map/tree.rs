@@ -150,7 +150,9 @@ mod tests {
                 let grown = bounds.grown(half);
                 let touches = (0..=100).any(|step| {
                     let share = step as f32 / 100.0;
-                    grown.contains([0, 1, 2].map(|axis| from[axis] + (to[axis] - from[axis]) * share))
+                    grown.contains(
+                        [0, 1, 2].map(|axis| from[axis] + (to[axis] - from[axis]) * share),
+                    )
                 });
                 assert!(!touches || met.contains(&index));
             }

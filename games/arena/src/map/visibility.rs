@@ -23,7 +23,8 @@ const HALVINGS_MAX: u32 = 32;
 /// Cells further apart than this are not halved: it rarely helps, and there are many of them.
 const HALVED_METRES_MAX: f32 = 48.0;
 /// How many cubes a body reaches to each side of its feet, and above them.
-const BODY_CUBES: [i32; 3] = [cubes(body::RADIUS_METRES), cubes(body::RADIUS_METRES), cubes(body::STANDING_METRES)];
+const BODY_CUBES: [i32; 3] =
+    [cubes(body::RADIUS_METRES), cubes(body::RADIUS_METRES), cubes(body::STANDING_METRES)];
 /// Above the feet of the smallest fighter so many cubes are free.
 const CROUCHED_CUBES: i32 = (body::CROUCHED_METRES / CUBE_METRES) as i32;
 
@@ -63,7 +64,8 @@ impl Visibility {
                 places.push(index);
             }
         }
-        let around: Vec<Vec<usize>> = places.iter().map(|place| neighbours(*place, size, &numbers)).collect();
+        let around: Vec<Vec<usize>> =
+            places.iter().map(|place| neighbours(*place, size, &numbers)).collect();
         let sight = sight(&around, |one, other| cubes.may_see(map, &open[one], &open[other]));
         Self {
             corner: cubes.corner,
@@ -156,7 +158,11 @@ fn cells_of(cubes: &Cubes, cell: [i32; 3]) -> ([i32; 3], Vec<Option<Cell>>) {
 
 /// The cells that touch a cell, corners included.
 fn neighbours(place: usize, size: [i32; 3], numbers: &[Option<u16>]) -> Vec<usize> {
-    let [x, y, z] = [place as i32 % size[0], place as i32 / size[0] % size[1], place as i32 / size[0] / size[1]];
+    let [x, y, z] = [
+        place as i32 % size[0],
+        place as i32 / size[0] % size[1],
+        place as i32 / size[0] / size[1],
+    ];
     let around = Range { low: [x - 1, y - 1, z - 1], high: [x + 2, y + 2, z + 2] };
     let inside = around.cubes().filter(|at| (0..3).all(|axis| (0..size[axis]).contains(&at[axis])));
     let index = |at: [i32; 3]| ((at[2] * size[1] + at[1]) * size[0] + at[0]) as usize;
@@ -176,7 +182,8 @@ fn sight(around: &[Vec<usize>], may_see: impl Fn(usize, usize) -> bool) -> Vec<b
             for &other in &around[here] {
                 if !std::mem::replace(&mut asked[other], true) {
                     // Those before have found out already.
-                    seen[other] = if other < one { sight[other * count + one] } else { may_see(one, other) };
+                    seen[other] =
+                        if other < one { sight[other * count + one] } else { may_see(one, other) };
                     waiting.extend(seen[other].then_some(other));
                 }
             }
@@ -206,7 +213,8 @@ impl Cubes {
         let bounds = map.bounds();
         // Aligned with the cells, so that walls drawn on their grid lie between them.
         let corner = bounds.low.map(|end| (end / cell).floor() * cell);
-        let size = [0, 1, 2].map(|axis| ((bounds.high[axis] - corner[axis]) / CUBE_METRES).ceil() as i32);
+        let size =
+            [0, 1, 2].map(|axis| ((bounds.high[axis] - corner[axis]) / CUBE_METRES).ceil() as i32);
         let mut cubes = Self { corner, size, sums: Vec::new(), solid: Vec::new() };
         let mut solid = vec![false; (size[0] * size[1] * size[2]) as usize];
         for brush in map.brushes() {
@@ -233,7 +241,8 @@ impl Cubes {
         let mut waiting: Vec<[i32; 3]> = starts.map(|place| self.cube(place)).collect();
         let mut reached = vec![false; solid.len()];
         while let Some(place) = waiting.pop() {
-            let Some(index) = self.index(place).filter(|index| !solid[*index] && !reached[*index]) else {
+            let Some(index) = self.index(place).filter(|index| !solid[*index] && !reached[*index])
+            else {
                 continue;
             };
             reached[index] = true;
@@ -250,7 +259,8 @@ impl Cubes {
         for (index, place) in all.cubes().enumerate() {
             let [x, y, z] = place.map(|at| at as usize + 1);
             let at = |x: usize, y: usize, z: usize| self.sums[(z * rows + y) * columns + x];
-            let before = at(x - 1, y, z) + at(x, y - 1, z) + at(x, y, z - 1) + at(x - 1, y - 1, z - 1);
+            let before =
+                at(x - 1, y, z) + at(x, y - 1, z) + at(x, y, z - 1) + at(x - 1, y - 1, z - 1);
             let twice = at(x - 1, y - 1, z) + at(x - 1, y, z - 1) + at(x, y - 1, z - 1);
             let sum = before + u32::from(solid[index]) - twice;
             self.sums[(z * rows + y) * columns + x] = sum;
@@ -264,7 +274,8 @@ impl Cubes {
         let [columns, rows, _] = self.size.map(|cubes| cubes as usize + 1);
         let at = |x: usize, y: usize, z: usize| self.sums[(z * rows + y) * columns + x];
         let slab = |z: usize| {
-            (at(high[0], high[1], z) + at(low[0], low[1], z)) - (at(low[0], high[1], z) + at(high[0], low[1], z))
+            (at(high[0], high[1], z) + at(low[0], low[1], z))
+                - (at(low[0], high[1], z) + at(high[0], low[1], z))
         };
         let volume: usize = (0..3).map(|axis| high[axis].saturating_sub(low[axis])).product();
         slab(high[2]).wrapping_sub(slab(low[2])) as usize == volume
@@ -275,8 +286,9 @@ impl Cubes {
         let mut reach = self.tight(range)?;
         let mut standing = 0;
         for feet in reach.cubes() {
-            let column = |from: i32, to: i32| {
-                Range { low: [feet[0], feet[1], from], high: [feet[0] + 1, feet[1] + 1, to] }
+            let column = |from: i32, to: i32| Range {
+                low: [feet[0], feet[1], from],
+                high: [feet[0] + 1, feet[1] + 1, to],
             };
             let is_free = |z: i32| !self.is_solid(column(z, z + 1));
             if !(feet[2]..=feet[2] + CROUCHED_CUBES).all(is_free) {
@@ -300,7 +312,9 @@ impl Cubes {
     fn samples(&self, range: Range) -> Vec<Vector> {
         let middle = [0, 1, 2].map(|axis| (range.low[axis] + range.high[axis]) / 2);
         let corner = |corner: usize| {
-            let end = |axis: usize| if corner >> axis & 1 == 0 { range.low[axis] } else { range.high[axis] - 1 };
+            let end = |axis: usize| {
+                if corner >> axis & 1 == 0 { range.low[axis] } else { range.high[axis] - 1 }
+            };
             [0, 1, 2].map(end)
         };
         let cubes = std::iter::once(middle).chain([0, 3, 5, 6].map(corner));
@@ -397,7 +411,8 @@ impl Cubes {
 
     fn index(&self, [x, y, z]: [i32; 3]) -> Option<usize> {
         let [columns, rows, storeys] = self.size;
-        let is_inside = (0..columns).contains(&x) && (0..rows).contains(&y) && (0..storeys).contains(&z);
+        let is_inside =
+            (0..columns).contains(&x) && (0..rows).contains(&y) && (0..storeys).contains(&z);
         is_inside.then(|| ((z * rows + y) * columns + x) as usize)
     }
 
