@@ -22,6 +22,7 @@
 //! | `fighter`, `rocket`, `item`, `door`, `prop`, `target`, `seat`, `contest` | one kind of entity each |
 //! | `movement`, `weapon`, `damage` | what fighters do and suffer |
 //! | `solids` | what stands in the way during a tick |
+//! | `trace` | a match without anyone, for comparing machines |
 //! | [`map`] | maps: text, brushes, things, and what can be seen from where |
 //! | [`vector`], [`body`] | arithmetic, and how large a fighter is |
 //!
@@ -44,6 +45,7 @@ mod rocket;
 mod seat;
 mod solids;
 mod target;
+mod trace;
 pub mod vector;
 mod weapon;
 
@@ -60,4 +62,5 @@ pub use prop::{PROP_HALF_METRES, PROP_HEALTH, Prop};
 pub use rocket::{BLAST_METRES, ROCKET_SPEED, Rocket};
 pub use seat::{NAME_BYTES_MAX, Seat};
 pub use target::{TARGET_HALF_METRES, TARGET_HEALTH, Target};
+pub use trace::{anything, trace};
 pub use weapon::{Weapon, WeaponTuning};

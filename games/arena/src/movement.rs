@@ -62,7 +62,7 @@ pub(crate) fn walk(
                 fighter.velocity[2] = tuning.jump_speed;
             }
             let (velocity, motion) = in_air(fighter.velocity, wish, tuning, dt);
-            let (end, velocity, _) = mover.slide(centre, motion, velocity);
+            let (end, velocity, _) = mover.slide(centre, motion, velocity, false);
             let is_rising = velocity[2] >= RISING_SPEED;
             (end, velocity, !is_rising && mover.ground(end, GROUND_METRES).is_some())
         }
@@ -92,7 +92,7 @@ pub(crate) fn tumble(
     } else {
         in_air(*velocity, [0.0; 3], tuning, dt)
     };
-    let (end, speed, _) = mover.slide(*centre, motion, speed);
+    let (end, speed, _) = mover.slide(*centre, motion, speed, false);
     (*centre, *velocity) = (end, speed.map(|speed| speed.clamp(-SPEED_MAX, SPEED_MAX)));
     is_down
 }
@@ -159,11 +159,17 @@ impl Mover<'_> {
     }
 
     /// Goes as far as it can and slides along what is in the way: where it ends, what is left of the speed, and
-    /// whether a wall was met.
-    fn slide(&self, from: Vector, motion: Vector, velocity: Vector) -> (Vector, Vector, bool) {
+    /// whether a wall was met. On foot, ground is no wall: one goes on over it, and as fast.
+    fn slide(
+        &self,
+        from: Vector,
+        motion: Vector,
+        velocity: Vector,
+        on_foot: bool,
+    ) -> (Vector, Vector, bool) {
         let (mut at, mut motion, mut velocity) = (from, motion, velocity);
-        let (mut normals, mut met_wall) = ([[0.0; 3]; SLIDES_MAX], false);
-        for met in 0..SLIDES_MAX {
+        let (mut walls, mut met, mut met_wall) = ([[0.0; 3]; SLIDES_MAX], 0, false);
+        for _ in 0..SLIDES_MAX {
             let trace = self.sweep(at, add(at, motion));
             at = trace.end;
             if !trace.is_hit() {
@@ -172,10 +178,17 @@ impl Mover<'_> {
             if trace.started_inside {
                 return (at, [0.0; 3], true);
             }
-            met_wall |= trace.normal[2] < STEEPEST_UP;
-            normals[met] = trace.normal;
-            motion = slide_along(scale(motion, 1.0 - trace.fraction), &normals[..=met]);
-            velocity = slide_along(velocity, &normals[..=met]);
+            motion = scale(motion, 1.0 - trace.fraction);
+            let is_ground = trace.normal[2] >= STEEPEST_UP;
+            met_wall |= !is_ground;
+            if is_ground && on_foot {
+                motion = over_ground(motion, trace.normal);
+                continue;
+            }
+            walls[met] = trace.normal;
+            met += 1;
+            motion = slide_along(motion, &walls[..met]);
+            velocity = slide_along(velocity, &walls[..met]);
             if dot(motion, motion) < 1e-10 {
                 break;
             }
@@ -191,10 +204,11 @@ impl Mover<'_> {
         velocity: Vector,
         step: f32,
     ) -> (Vector, Vector, bool) {
-        let (mut end, mut speed, met_wall) = self.slide(from, motion, velocity);
+        let (mut end, mut speed, met_wall) = self.slide(from, motion, velocity, true);
         if met_wall {
             let raised = self.sweep(from, along(from, [0.0, 0.0, 1.0], step)).end;
-            let (over, over_speed, _) = self.slide(raised, [motion[0], motion[1], 0.0], velocity);
+            let (over, over_speed, _) =
+                self.slide(raised, [motion[0], motion[1], 0.0], velocity, true);
             let landing = self.ground(over, raised[2] - from[2] + GROUND_METRES);
             let gained = |to: Vector| (to[0] - from[0]) * motion[0] + (to[1] - from[1]) * motion[1];
             if let Some(landing) = landing.filter(|_| gained(over) > gained(end) + 1e-6) {
@@ -206,6 +220,13 @@ impl Mover<'_> {
             None => (end, speed, false),
         }
     }
+}
+
+/// The same way over sloping ground: how steep that is changes nothing about how fast one gets on.
+fn over_ground(motion: Vector, normal: Vector) -> Vector {
+    let rise = -(normal[0] * motion[0] + normal[1] * motion[1]) / normal[2];
+    // A hair's breadth up, so that rounding does not press the feet into the ground.
+    [motion[0], motion[1], rise + 1e-5]
 }
 
 /// What of a motion is left beside all of these walls: along the last, along the edge of two, or none.

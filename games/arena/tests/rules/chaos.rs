@@ -1,26 +1,7 @@
 //! Players who press anything: nobody leaves the map, and the same seed gives the same match.
 
-use sametick::{Alone, Dice, Layouts, PlayerId, Span};
-use sametick_arena::{AXIS_MAX, Arena, Command, Content, Entity, Fighter, Mode, Weapon, body, map};
-
-/// What a player without a mind asks for.
-fn anything(seed: u64, tick: u32, player: u16) -> Command {
-    let mut dice = Dice::new(seed, u64::from(tick / 15) << 16 | u64::from(player));
-    let mut axis = || dice.below(2 * AXIS_MAX as u64 + 1) as i8 - AXIS_MAX;
-    let (forward, right) = (axis(), axis());
-    Command {
-        yaw: (dice.unit() * 6.28 - 3.14) as f32,
-        pitch: (dice.normal() * 0.3) as f32,
-        forward,
-        right,
-        jump: dice.chance(0.3),
-        crouch: dice.chance(0.2),
-        fire: dice.chance(0.5),
-        reload: dice.chance(0.1),
-        weapon: Weapon::ALL[dice.below(3) as usize],
-        ..Command::default()
-    }
-}
+use sametick::{Alone, PlayerId, Span};
+use sametick_arena::{Arena, Content, Fighter, Mode, anything, body, map, trace};
 
 fn play(
     map: &str,
@@ -34,7 +15,8 @@ fn play(
     let mut game = Alone::<Arena>::new(content, seed, Span::micros(1_000_000 / rate));
     (0..16).for_each(|player| game.join(PlayerId(player)));
     for tick in 0..ticks {
-        game.step((0..16).map(|player| (PlayerId(player), anything(seed, tick, player)))).unwrap();
+        game.step((0..16).map(|player| (PlayerId(player), anything(seed, tick, PlayerId(player)))))
+            .unwrap();
         each(&game);
     }
 }
@@ -68,14 +50,13 @@ fn nobody_leaves_the_map_or_enters_a_wall() {
     }
 }
 
+/// The same on every platform: where it is not, floats are computed in another way. The rules may change it.
+const GOLDEN_HASH: u64 = 0;
+
 #[test]
 fn the_same_seed_gives_the_same_match() {
-    let layouts = Layouts::of::<Entity>();
-    let hash = |seed| {
-        let mut last = 0;
-        play(map::HALLS, Mode::Teams, seed, 900, 60, |game| last = game.world().hash(&layouts));
-        last
-    };
-    assert_eq!(hash(1), hash(1));
+    let hash =
+        |seed| trace(Content::new(map::HALLS, Mode::Teams).unwrap(), seed, 16, 1_800).unwrap();
+    assert_eq!(format!("{:#x}", hash(1)), format!("{GOLDEN_HASH:#x}"));
     assert_ne!(hash(1), hash(2));
 }
