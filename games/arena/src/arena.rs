@@ -1,5 +1,5 @@
-//! The game: one tick after the other, in an order that is the same for those who know everything and for those who know
-//! only what they see.
+//! The game: one tick after the other, in an order that is the same for those who know everything and for
+//! those who know only what they see.
 //!
 //! Fighters move, then fire, then rockets fly; whoever was hurt is hurt at the end. Only fighters whose commands are
 //! known take part, with their rockets: on a client that is its own player. Everything that nobody owns
@@ -162,7 +162,7 @@ impl Game for Arena {
         let visibility = content.map.visibility();
         let cell = |entity: &Entity| entity.place(content).and_then(|place| visibility.cell(place));
         visibility.cells().visible_from(world, visibility.cell(own.position), cell, visible);
-        let mine = world.entities().filter(|(id, _)| world.owner(*id) == Some(viewer));
+        let mine = world.all::<Rocket>().filter(|(id, _)| world.owner(*id) == Some(viewer));
         mine.for_each(|(id, _)| visible.insert(id.slot()));
     }
 
@@ -250,6 +250,8 @@ fn leave(world: &mut World<Entity>, player: PlayerId) {
 pub(crate) struct Lookup {
     fighters: Vec<(PlayerId, EntityId)>,
     seats: Vec<(u16, EntityId)>,
+    /// By their numbers in the map, as far as they are known here.
+    items: Vec<Option<EntityId>>,
     contest: Option<EntityId>,
 }
 
@@ -261,7 +263,13 @@ impl Lookup {
         let mut seats: Vec<(u16, EntityId)> =
             world.all::<Seat>().map(|(id, seat)| (seat.player, id)).collect();
         seats.sort_unstable();
-        Self { fighters, seats, contest: world.all::<Contest>().next().map(|(id, _)| id) }
+        let mut items = Vec::new();
+        for (id, item) in world.all::<Item>() {
+            let index = usize::from(item.index);
+            items.resize(items.len().max(index + 1), None);
+            items[index] = Some(id);
+        }
+        Self { fighters, seats, items, contest: world.all::<Contest>().next().map(|(id, _)| id) }
     }
 
     fn fighter(&self, player: PlayerId) -> Option<EntityId> {
@@ -284,6 +292,11 @@ impl Lookup {
         player: u16,
     ) -> Option<&'w mut Seat> {
         world.get_mut(self.seat_id(player)?)
+    }
+
+    /// The item with this number in the map, if it is known here.
+    pub(crate) fn item<'w>(&self, world: &'w World<Entity>, index: usize) -> Option<&'w Item> {
+        world.get((*self.items.get(index)?)?)
     }
 
     /// The round that a tick belongs to.

@@ -7,7 +7,6 @@ use crate::command::{Command, PITCH_MAX};
 use crate::content::Content;
 use crate::damage::Hurt;
 use crate::event::{Event, SEEN, What};
-use crate::item::Item;
 use crate::map::{ItemKind, REACH_METRES, SKIN_METRES};
 use crate::movement::{self, SPEED_MAX};
 use crate::solids::Solids;
@@ -27,8 +26,8 @@ const SAFE_LANDING_SPEED: f32 = 14.0;
 const LANDING_DAMAGE: f32 = 8.0;
 /// What a lift does in a second to whoever it presses against a ceiling.
 const CRUSH_DAMAGE: f32 = 400.0;
-/// How far from its feet's middle one reaches an item.
-const ITEM_REACH_METRES: f32 = 0.9;
+/// How far from the middle of its body one reaches an item.
+const ITEM_REACH_METRES: Vector = [0.9, 0.9, 1.5];
 /// How many spawns are looked at for one far from where one died.
 const SPAWNS_LOOKED_AT: usize = 3;
 
@@ -206,7 +205,7 @@ impl Fighter {
             }
         }
         self.teleport(id, turn);
-        self.take(id, world, turn);
+        self.take(id, world, lookup, turn);
     }
 
     /// Goes with the lift it stands on, or is in the way of.
@@ -257,29 +256,27 @@ impl Fighter {
     }
 
     /// Takes what it touches and can use.
-    fn take(&mut self, id: EntityId, world: &World<Entity>, turn: &Turn<'_, Arena>) {
-        let content = turn.content();
-        for (_, item) in world.all::<Item>() {
-            let Some(place) = content.map.items.get(usize::from(item.index)) else { continue };
-            let off = subtract(place.place, body::centre(self.position, self.is_crouched));
-            let is_near = off[0].abs() < ITEM_REACH_METRES
-                && off[1].abs() < ITEM_REACH_METRES
-                && off[2].abs() < 1.5;
+    fn take(
+        &mut self,
+        id: EntityId,
+        world: &World<Entity>,
+        lookup: &Lookup,
+        turn: &Turn<'_, Arena>,
+    ) {
+        let (content, tick) = (turn.content(), turn.tick());
+        let centre = body::centre(self.position, self.is_crouched);
+        for (index, place) in content.map.items.iter().enumerate() {
+            let off = subtract(place.place, centre);
+            let is_near = (0..3).all(|axis| off[axis].abs() < ITEM_REACH_METRES[axis]);
+            let item = if is_near { lookup.item(world, index) } else { None };
+            let Some(item) = item.filter(|item| item.is_there(tick)) else { continue };
             let away_ticks = (content.tuning.item_seconds / turn.dt()) as u32;
-            let was_mine = self.took == item.index
-                && self.took_at > 0
-                && turn.tick().0 < self.took_at.saturating_add(away_ticks);
-            if is_near
-                && item.is_there(turn.tick())
-                && !was_mine
-                && self.use_item(place.kind, content)
-            {
-                (self.took, self.took_at) = (item.index, turn.tick().0);
-                turn.emit(
-                    id,
-                    SEEN,
-                    Event { what: What::Pickup, amount: item.index, ..Event::default() },
-                );
+            let is_mine = self.took == item.index && self.took_at > 0;
+            let was_taken = is_mine && tick.0 < self.took_at.saturating_add(away_ticks);
+            if !was_taken && self.use_item(place.kind, content) {
+                (self.took, self.took_at) = (item.index, tick.0);
+                let event = Event { what: What::Pickup, amount: item.index, ..Event::default() };
+                turn.emit(id, SEEN, event);
             }
         }
     }

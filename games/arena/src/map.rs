@@ -158,7 +158,12 @@ impl Map {
 
     /// Whether a straight line joins two places.
     pub fn visible(&self, from: Vector, to: Vector) -> bool {
-        !self.ray(from, to).is_hit()
+        let mut is_free = true;
+        self.tree.sweep([0.0; 3], from, to, |brush| {
+            is_free = is_free && !self.brushes[brush].blocks(from, to);
+            if is_free { 1.0 } else { NOTHING_MORE }
+        });
+        is_free
     }
 
     /// Whether a box of these half sizes around a place is free of all that never moves.
@@ -166,7 +171,7 @@ impl Map {
         let mut fits = true;
         self.tree.sweep(half, centre, centre, |brush| {
             fits &= !self.brushes[brush].overlaps(half, centre);
-            if fits { 1.0 } else { -1.0 }
+            if fits { 1.0 } else { NOTHING_MORE }
         });
         fits
     }
@@ -180,6 +185,9 @@ impl Map {
         is_ground.then(|| along(trace.end, [0.0, 0.0, -1.0], half[2]))
     }
 }
+
+/// Told to the tree when there is nothing more to find.
+const NOTHING_MORE: f32 = -1.0;
 
 /// How much of the normal of the steepest slope that one can stand on points up: 45 degrees.
 pub const STEEPEST_UP: f32 = 0.7;

@@ -2,11 +2,13 @@
 //! nothing solid between. It belongs to its shooter and flies where its shooter's commands are known.
 
 use crate::arena::{Arena, Entity};
+use crate::content::Mode;
 use crate::damage::Hurt;
 use crate::event::{Event, SEEN, What};
 use crate::map::REACH_METRES;
 use crate::movement::SPEED_MAX;
 use crate::solids::Solids;
+use crate::target::Target;
 use crate::vector::{Bounds, Vector, add, along, greatest, least, length, scale, subtract, unit};
 use crate::weapon::Weapon;
 use sametick::{EntityId, Fields, Networked, Turn, World};
@@ -72,7 +74,9 @@ impl Rocket {
             .sweep(HALF, self.position, add(self.position, way), |other| Some(other) == self.by);
         self.position = contact.trace.end;
         self.age += turn.dt();
-        let target = self.target(world, subtract(self.position, way));
+        let is_practice = turn.content().mode == Mode::Practice;
+        let before = subtract(self.position, way);
+        let target = if is_practice { self.target(world, before) } else { None };
         if contact.trace.is_hit() || target.is_some() || self.age > FLIGHT_SECONDS {
             self.is_burst = true;
             let event = Event {
@@ -91,7 +95,7 @@ impl Rocket {
     /// A target for practice on its way: those stand in nobody's way but a rocket's.
     fn target(&self, world: &World<Entity>, from: Vector) -> Option<EntityId> {
         let way = Bounds { low: least(from, self.position), high: greatest(from, self.position) };
-        let mut targets = world.all::<crate::target::Target>();
+        let mut targets = world.all::<Target>();
         targets.find_map(|(id, target)| target.bounds()?.touches(way).then_some(id))
     }
 

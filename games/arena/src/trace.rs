@@ -1,4 +1,5 @@
-//! A match of players without a mind, and the hash of all its worlds: the same on every machine, or they would not agree.
+//! A match of players without a mind, and the hash of all its worlds: the same on every machine, or they would
+//! not agree.
 
 use crate::arena::{Arena, Entity};
 use crate::command::{AXIS_MAX, Command};

@@ -7,7 +7,7 @@ use sametick_arena::{Content, Map, Mode, body, map};
 use std::sync::LazyLock;
 
 static MAPS: LazyLock<Vec<(&str, Map)>> = LazyLock::new(|| {
-    map::MAPS.iter().map(|(name, text)| (*name, Map::read(text).unwrap())).collect()
+    map::MAPS.iter().map(|(name, text)| (*name, Map::read(text).expect("it is sound"))).collect()
 });
 
 fn within(map: &Map, dice: &mut Dice) -> Vector {

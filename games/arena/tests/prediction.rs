@@ -11,7 +11,7 @@ const DELAY: u64 = 40;
 fn content() -> Content {
     // Bumps are for the server to say: where the others are now, no client knows.
     let tuning = Tuning { fighters_collide: false, ..Tuning::default() };
-    Content { tuning, ..Content::new(map::HALLS, Mode::FreeForAll).unwrap() }
+    Content { tuning, ..Content::new(map::HALLS, Mode::FreeForAll).expect("the map is sound") }
 }
 
 struct Far {
@@ -39,8 +39,8 @@ fn play(seconds: u64, wish: impl Fn(u32, PlayerId) -> Command) -> (u32, u32) {
     for millis in 0..seconds * 1000 {
         let now = Time::from_millis(millis);
         for far in &mut clients {
-            while far.to_client.front().is_some_and(|(at, _)| *at <= millis) {
-                let (_, mut datagram) = far.to_client.pop_front().unwrap();
+            while let Some((_, mut datagram)) = far.to_client.pop_front_if(|(at, _)| *at <= millis)
+            {
                 far.client.receive(now, &mut datagram);
             }
             if let Some(me) = far.client.me() {
@@ -54,8 +54,8 @@ fn play(seconds: u64, wish: impl Fn(u32, PlayerId) -> Command) -> (u32, u32) {
             while let Some(datagram) = far.client.transmit(now) {
                 far.to_server.push_back((millis + DELAY, datagram.to_vec()));
             }
-            while far.to_server.front().is_some_and(|(at, _)| *at <= millis) {
-                let (_, mut datagram) = far.to_server.pop_front().unwrap();
+            while let Some((_, mut datagram)) = far.to_server.pop_front_if(|(at, _)| *at <= millis)
+            {
                 if let Some(answer) = server.receive(now, far.peer, &mut datagram, random) {
                     far.to_client.push_back((millis + DELAY, answer.to_vec()));
                 }
@@ -64,7 +64,7 @@ fn play(seconds: u64, wish: impl Fn(u32, PlayerId) -> Command) -> (u32, u32) {
         let before = server.world().tick();
         server.advance(now);
         while let Some((peer, datagram)) = server.transmit(now) {
-            let far = clients.iter_mut().find(|far| far.peer == peer).unwrap();
+            let far = clients.iter_mut().find(|far| far.peer == peer).expect("one of ours");
             far.to_client.push_back((millis + DELAY, datagram.to_vec()));
         }
         if server.world().tick() == before || millis < 2000 {

@@ -155,6 +155,24 @@ impl Brush {
         faces.iter().all(|plane| plane.height(centre) + plane.reach(half) <= ON_PLANE)
     }
 
+    /// Whether a straight line between two places touches it.
+    pub fn blocks(&self, from: Vector, to: Vector) -> bool {
+        let (mut enters, mut leaves) = (0.0_f32, 1.0_f32);
+        for plane in &self.planes[..self.textures.len()] {
+            let (before, after) = (plane.height(from), plane.height(to));
+            if before >= 0.0 && after >= 0.0 {
+                return false;
+            }
+            let fraction = before / (before - after);
+            if before >= 0.0 {
+                enters = enters.max(fraction);
+            } else if after >= 0.0 {
+                leaves = leaves.min(fraction);
+            }
+        }
+        enters <= leaves
+    }
+
     /// Shortens a trace to where a box of these half sizes meets this brush on the way between two centres.
     /// Nothing at all can be passed inside of it.
     pub fn sweep(&self, half: Vector, from: Vector, to: Vector, trace: &mut Trace) {

@@ -54,7 +54,7 @@ impl Tree {
     }
 
     /// Calls `meet` with whatever a box of these half sizes may touch on its way; it says how much of the way
-    /// is still free, beyond which nobody is asked.
+    /// is still free, beyond which nobody is asked. Less than nothing ends the search.
     pub(crate) fn sweep(
         &self,
         half: Vector,
@@ -81,6 +81,9 @@ impl Tree {
             } else {
                 let items = &self.items[node.start as usize..][..node.count as usize];
                 items.iter().for_each(|item| free = meet(*item as usize));
+                if free < 0.0 {
+                    return;
+                }
             }
         }
     }

@@ -37,8 +37,7 @@ const fn cubes(metres: f32) -> i32 {
 pub struct Visibility {
     corner: Vector,
     size: [i32; 3],
-    /// The sides of a cell, in metres.
-    cell_metres: Vector,
+    cells_per_metre: Vector,
     /// The number of each cell; none where all is solid.
     numbers: Vec<Option<u16>>,
     cells: Cells,
@@ -70,7 +69,7 @@ impl Visibility {
         Self {
             corner: cubes.corner,
             size,
-            cell_metres: cell.map(|cubes| cubes as f32 * CUBE_METRES),
+            cells_per_metre: cell.map(|cubes| 1.0 / (cubes as f32 * CUBE_METRES)),
             cells: Cells::unless(open.len(), |one, other| !sight[one * open.len() + other]),
             numbers,
             standing: open.iter().map(|cell| cell.standing).collect(),
@@ -81,7 +80,7 @@ impl Visibility {
     pub fn cell(&self, place: Vector) -> Option<usize> {
         let mut index = 0;
         for axis in (0..3).rev() {
-            let at = (place[axis] - self.corner[axis]) / self.cell_metres[axis];
+            let at = (place[axis] - self.corner[axis]) * self.cells_per_metre[axis];
             if !(at >= 0.0 && at < self.size[axis] as f32) {
                 return None;
             }
@@ -467,7 +466,7 @@ impl Range {
         let width = |axis: usize| match self.high[axis] - self.low[axis] {
             ..2 => 0.0,
             // Walls stand upright and reach the ceiling: heights are halved last.
-            cubes => cubes as f32 * if axis == 2 { 0.3 } else { 1.0 },
+            cubes => cubes as f32 * if axis == 2 { 0.4 } else { 1.0 },
         };
         let axis = (0..3).fold(0, |best, axis| if width(axis) > width(best) { axis } else { best });
         (axis, width(axis))

@@ -5,7 +5,7 @@ use sametick::PlayerId;
 use sametick_arena::{Contest, Mode, Phase, Seat, Tuning};
 
 fn contest(play: &Play) -> Contest {
-    play.world().all::<Contest>().next().unwrap().1.clone()
+    play.world().all::<Contest>().next().expect("there is one").1.clone()
 }
 
 fn seats(play: &Play) -> Vec<Seat> {

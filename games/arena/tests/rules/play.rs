@@ -18,7 +18,7 @@ pub(crate) fn block(low: [i32; 3], high: [i32; 3]) -> String {
         [[x, y, z], [x, y + 1, z], [x + 1, y, z]],
     ] {
         for [x, y, z] in [p, q, r] {
-            write!(text, "( {x} {y} {z} ) ").unwrap();
+            _ = write!(text, "( {x} {y} {z} ) ");
         }
         text.push_str("wall 0 0 0 1 1\n");
     }
@@ -79,14 +79,17 @@ impl Play {
     }
 
     pub(crate) fn with(map: &str, rate: u32, players: u16, mode: Mode, tuning: Tuning) -> Self {
-        let content = Content { map: Map::read(map).unwrap(), tuning, mode };
+        let content = Content { map: Map::read(map).expect("the map is sound"), tuning, mode };
         let length = Span::micros(u64::from(1_000_000 / rate));
         let mut play = Self { game: Alone::new(content, 7, length), held: BTreeMap::new(), rate };
         for player in (0..players).map(PlayerId) {
             play.game.join(player);
             play.held.insert(
                 player,
-                Command { yaw: if player.0 == 1 { 3.14159 } else { 0.0 }, ..Command::default() },
+                Command {
+                    yaw: if player.0 == 1 { std::f32::consts::PI } else { 0.0 },
+                    ..Command::default()
+                },
             );
         }
         // The countdown passes and everyone stands.
@@ -99,17 +102,17 @@ impl Play {
     }
 
     pub(crate) fn fighter(&self, player: PlayerId) -> &Fighter {
-        self.world().owned::<Fighter>(player).unwrap().1
+        self.world().owned::<Fighter>(player).expect("it has joined").1
     }
 
     pub(crate) fn hold(&mut self, player: PlayerId, change: impl FnOnce(&mut Command)) {
-        change(self.held.get_mut(&player).unwrap());
+        change(self.held.entry(player).or_default());
     }
 
     pub(crate) fn tick(&mut self) {
         let commands: Vec<_> =
             self.held.iter().map(|(player, command)| (*player, *command)).collect();
-        self.game.step(commands).unwrap();
+        self.game.step(commands).expect("all numbers are finite");
     }
 
     pub(crate) fn run(&mut self, seconds: f32) {
