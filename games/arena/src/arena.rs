@@ -299,9 +299,8 @@ impl Lookup {
         world.get((*self.items.get(index)?)?)
     }
 
-    /// The round that a tick belongs to.
-    pub(crate) fn round(&self, world: &World<Entity>, tick: Tick) -> u8 {
-        let contest = self.contest.and_then(|id| world.get::<Contest>(id));
-        contest.map_or(0, |contest| contest.round_at(tick))
+    /// The round that a tick belongs to, if that is known here.
+    pub(crate) fn round(&self, world: &World<Entity>, tick: Tick) -> Option<u8> {
+        Some(world.get::<Contest>(self.contest?)?.round_at(tick))
     }
 }

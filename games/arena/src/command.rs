@@ -6,6 +6,8 @@ use sametick::{Fields, Networked};
 
 /// How far one can look up and down, in radians: not quite straight.
 pub const PITCH_MAX: f32 = 1.55;
+/// To how much that is told: 15 bits.
+pub(crate) const PITCH_STEP: f32 = PITCH_MAX / 16000.0;
 /// The full deflection of a move axis.
 pub const AXIS_MAX: i8 = 7;
 
@@ -44,7 +46,7 @@ pub struct Command {
 impl Networked for Command {
     fn fields<F: Fields>(&mut self, f: &mut F) {
         f.angle("yaw", &mut self.yaw, 16);
-        f.ranged("pitch", &mut self.pitch, -PITCH_MAX..=PITCH_MAX, PITCH_MAX / 16384.0);
+        f.ranged("pitch", &mut self.pitch, -PITCH_MAX..=PITCH_MAX, PITCH_STEP);
         f.int("forward", &mut self.forward, -AXIS_MAX..=AXIS_MAX);
         f.int("right", &mut self.right, -AXIS_MAX..=AXIS_MAX);
         f.bool("jump", &mut self.jump);

@@ -3,11 +3,11 @@
 
 use crate::arena::{Arena, Entity, Lookup, Roll};
 use crate::body;
-use crate::command::{Command, PITCH_MAX};
+use crate::command::{Command, PITCH_MAX, PITCH_STEP};
 use crate::content::Content;
 use crate::damage::Hurt;
 use crate::event::{Event, SEEN, What};
-use crate::map::{ItemKind, REACH_METRES, SKIN_METRES};
+use crate::map::{ItemKind, SHOWN_METRES, SHOWN_RANGE, SKIN_METRES};
 use crate::movement::{self, SPEED_MAX};
 use crate::solids::Solids;
 use crate::vector::{Bounds, Vector, length, subtract};
@@ -24,8 +24,8 @@ const ITEM_POINTS: u8 = 40;
 /// Who lands faster than this is hurt, and how much for each metre a second more.
 const SAFE_LANDING_SPEED: f32 = 14.0;
 const LANDING_DAMAGE: f32 = 8.0;
-/// What a lift does in a second to whoever it presses against a ceiling.
-const CRUSH_DAMAGE: f32 = 400.0;
+/// What a lift does to whoever it presses against a ceiling.
+const CRUSH_DAMAGE: f32 = 250.0;
 /// How far from the middle of its body one reaches an item.
 const ITEM_REACH_METRES: Vector = [0.9, 0.9, 1.5];
 /// How many spawns are looked at for one far from where one died.
@@ -79,11 +79,10 @@ pub struct Fighter {
 impl Networked for Fighter {
     fn fields<F: Fields>(&mut self, f: &mut F) {
         f.bits("player", &mut self.player, 16);
-        f.exacts("position", &mut self.position)
-            .shown_each(-REACH_METRES..=REACH_METRES, 1.0 / 128.0);
+        f.exacts("position", &mut self.position).shown_each(SHOWN_RANGE, SHOWN_METRES);
         f.exacts("velocity", &mut self.velocity).shown_each(-SPEED_MAX..=SPEED_MAX, 1.0 / 32.0);
         f.angle("yaw", &mut self.yaw, 16);
-        f.ranged("pitch", &mut self.pitch, -PITCH_MAX..=PITCH_MAX, PITCH_MAX / 16384.0);
+        f.ranged("pitch", &mut self.pitch, -PITCH_MAX..=PITCH_MAX, PITCH_STEP);
         f.int("health", &mut self.health, 0..=HEALTH_MAX);
         f.int("armour", &mut self.armour, 0..=ARMOUR_MAX);
         f.choice("weapon", &mut self.weapon, &Weapon::ALL);
@@ -171,8 +170,8 @@ impl Fighter {
         let (content, dt) = (turn.content(), turn.dt());
         let seat = lookup.seat(world, self.player);
         let was_away = self.is_away;
-        self.is_away = command.watch || seat.is_some_and(|seat| seat.must_watch);
-        let round = lookup.round(world, turn.tick());
+        self.is_away = command.watch || seat.map_or(was_away, |seat| seat.must_watch);
+        let round = lookup.round(world, turn.tick()).unwrap_or(self.round);
         let begins = was_away || self.round != round;
         self.respawn = (self.respawn - dt).max(0.0);
         if !self.is_away && (begins || self.health == 0 && self.respawn == 0.0) {
@@ -232,7 +231,7 @@ impl Fighter {
                 let centre = body::centre(self.position, self.is_crouched);
                 if !solids.map().fits(body::half(self.is_crouched), centre) {
                     self.position[2] = feet;
-                    hurts.push(Hurt::by_nobody(id, CRUSH_DAMAGE * turn.dt()));
+                    hurts.push(Hurt::by_nobody(id, CRUSH_DAMAGE));
                 }
             }
         }

@@ -2,6 +2,7 @@
 //! Quake `.map` file; 32 units of the file are a metre.
 
 mod brush;
+mod cubes;
 mod text;
 mod things;
 mod tree;
@@ -18,14 +19,22 @@ pub use visibility::Visibility;
 use crate::body;
 use crate::vector::{Bounds, Vector, add, along, dot, scale};
 use sametick::record::mix;
+use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 use tree::Tree;
 
 /// How many units of a `.map` file make a metre: a fighter of 56 units is 1.75 m tall.
 pub const UNITS_PER_METRE: f32 = 32.0;
 
-/// How far from the origin a map may reach on any axis; places are shown to others within this.
+/// How far from the origin a map may reach on any axis.
 pub const REACH_METRES: f32 = 128.0;
+
+/// Places are shown to others to the nearest multiple of this.
+pub const SHOWN_METRES: f32 = 1.0 / 128.0;
+
+/// Where places can be shown: with that step, 15 bits an axis.
+pub const SHOWN_RANGE: RangeInclusive<f32> = -REACH_METRES..=REACH_METRES - SHOWN_METRES;
+const _: () = assert!(SKIN_METRES > SHOWN_METRES / 2.0);
 
 /// Two places around a corner each: for duels, and for peeking.
 pub const CORNERS: &str = include_str!("../maps/corners.map");
@@ -184,7 +193,31 @@ impl Map {
         let is_ground = trace.is_hit() && !trace.started_inside && trace.normal[2] >= STEEPEST_UP;
         is_ground.then(|| along(trace.end, [0.0, 0.0, -1.0], half[2]))
     }
+
+    /// Places in which a fighter can stand, on every storey, on a grid of so many metres: where bots find their ways.
+    pub fn standing_places(&self, spacing: f32) -> Vec<Vector> {
+        let Bounds { low, high } = self.bounds;
+        let steps = |axis: usize, metres: f32| ((high[axis] - low[axis]) / metres) as usize;
+        let mut places: Vec<Vector> = Vec::new();
+        for column in 0..=steps(0, spacing) {
+            for row in 0..=steps(1, spacing) {
+                let mut ground = f32::INFINITY;
+                for storey in 0..=steps(2, STOREY_METRES) {
+                    let (x, y) = (low[0] + column as f32 * spacing, low[1] + row as f32 * spacing);
+                    let from = [x, y, high[2] - storey as f32 * STOREY_METRES];
+                    let place =
+                        self.ground(from, high[2] - low[2]).filter(|place| place[2] < ground - 0.1);
+                    ground = place.map_or(ground, |place| place[2]);
+                    places.extend(place);
+                }
+            }
+        }
+        places
+    }
 }
+
+/// How far apart the storeys are that are looked for.
+const STOREY_METRES: f32 = 1.0;
 
 /// Told to the tree when there is nothing more to find.
 const NOTHING_MORE: f32 = -1.0;

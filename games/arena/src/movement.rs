@@ -9,7 +9,7 @@ use crate::command::{AXIS_MAX, Command};
 use crate::content::Tuning;
 use crate::fighter::Fighter;
 use crate::map::{STEEPEST_UP, Trace, slide};
-use crate::solids::Solids;
+use crate::solids::{Body, Solids};
 use crate::vector::{Vector, add, along, cross, dot, length, scale, unit};
 use sametick::EntityId;
 
@@ -149,7 +149,9 @@ struct Mover<'a> {
 
 impl Mover<'_> {
     fn sweep(&self, from: Vector, to: Vector) -> Trace {
-        self.solids.sweep(self.half, from, to, |id| id == self.id).trace
+        let is_ignored =
+            |body: &Body| body.id == self.id || body.is_fighter && !self.solids.fighters_collide;
+        self.solids.sweep(self.half, from, to, is_ignored).trace
     }
 
     /// What one can stand on, if it is that near.

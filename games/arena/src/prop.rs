@@ -1,7 +1,7 @@
 //! A crate: stands in the way, is thrown about by blasts, comes to rest, and breaks. At rest it costs nothing.
 
 use crate::arena::{Arena, Entity};
-use crate::map::{REACH_METRES, SKIN_METRES};
+use crate::map::{SHOWN_METRES, SHOWN_RANGE, SKIN_METRES};
 use crate::movement::{self, SPEED_MAX};
 use crate::solids::Solids;
 use crate::vector::{Bounds, Vector, length};
@@ -34,8 +34,7 @@ pub struct Prop {
 impl Networked for Prop {
     fn fields<F: Fields>(&mut self, f: &mut F) {
         f.bits("index", &mut self.index, 8);
-        f.exacts("position", &mut self.position)
-            .shown_each(-REACH_METRES..=REACH_METRES, 1.0 / 128.0);
+        f.exacts("position", &mut self.position).shown_each(SHOWN_RANGE, SHOWN_METRES);
         f.exacts("velocity", &mut self.velocity).shown_each(-SPEED_MAX..=SPEED_MAX, 1.0 / 32.0);
         f.int("health", &mut self.health, 0..=PROP_HEALTH);
         f.bool("is_resting", &mut self.is_resting);

@@ -5,7 +5,7 @@ use crate::arena::{Arena, Entity};
 use crate::content::Mode;
 use crate::damage::Hurt;
 use crate::event::{Event, SEEN, What};
-use crate::map::REACH_METRES;
+use crate::map::{SHOWN_METRES, SHOWN_RANGE};
 use crate::movement::SPEED_MAX;
 use crate::solids::Solids;
 use crate::target::Target;
@@ -41,8 +41,7 @@ pub struct Rocket {
 
 impl Networked for Rocket {
     fn fields<F: Fields>(&mut self, f: &mut F) {
-        f.exacts("position", &mut self.position)
-            .shown_each(-REACH_METRES..=REACH_METRES, 1.0 / 128.0);
+        f.exacts("position", &mut self.position).shown_each(SHOWN_RANGE, SHOWN_METRES);
         f.exacts("velocity", &mut self.velocity).shown_each(-SPEED_MAX..=SPEED_MAX, 1.0 / 32.0);
         f.entity("by", &mut self.by);
         f.exact("age", &mut self.age).shown(0.0..=0.0, 1.0);
@@ -71,7 +70,7 @@ impl Rocket {
         let muzzle = if self.age == 0.0 { MUZZLE_METRES } else { 0.0 };
         let way = along(scale(self.velocity, turn.dt()), unit(self.velocity), muzzle);
         let contact = solids
-            .sweep(HALF, self.position, add(self.position, way), |other| Some(other) == self.by);
+            .sweep(HALF, self.position, add(self.position, way), |body| Some(body.id) == self.by);
         self.position = contact.trace.end;
         self.age += turn.dt();
         let is_practice = turn.content().mode == Mode::Practice;

@@ -17,10 +17,20 @@ const SQUARES: usize = (2.0 * crate::map::REACH_METRES / SQUARE_METRES) as usize
 pub(crate) struct Solids<'a> {
     map: &'a Map,
     movers: Vec<Mover<'a>>,
-    bodies: Vec<(EntityId, Bounds)>,
+    bodies: Vec<Body>,
+    /// Whether fighters stand in each other's way.
+    pub(crate) fighters_collide: bool,
     /// Where the bodies of each square begin among `members`, and where the last ends.
     starts: Vec<u32>,
     members: Vec<u16>,
+}
+
+/// Someone or something that can be met.
+#[derive(Clone, Copy)]
+pub(crate) struct Body {
+    pub(crate) id: EntityId,
+    pub(crate) bounds: Bounds,
+    pub(crate) is_fighter: bool,
 }
 
 struct Mover<'a> {
@@ -51,17 +61,17 @@ impl<'a> Solids<'a> {
             .lifts
             .iter()
             .map(|lift| Mover { brushes: &lift.brushes, offset: [0.0, 0.0, lift.height(seconds)] });
-        let bodies: Vec<(EntityId, Bounds)> = world
-            .entities()
-            .filter(|(_, entity)| match entity {
-                Entity::Fighter(_) => content.tuning.fighters_collide,
-                Entity::Prop(_) => true,
-                _ => false,
-            })
-            .filter_map(|(id, entity)| Some((id, entity.bounds()?)))
-            .collect();
+        let body = |id: EntityId, entity: &Entity| {
+            let is_fighter = matches!(entity, Entity::Fighter(_));
+            let is_solid = is_fighter || matches!(entity, Entity::Prop(_));
+            let bounds = entity.bounds().filter(|_| is_solid)?;
+            Some(Body { id, bounds, is_fighter })
+        };
+        let bodies = world.entities().filter_map(|(id, entity)| body(id, entity)).collect();
+        let fighters_collide = content.tuning.fighters_collide;
         let movers = doors.chain(lifts).collect();
-        let mut solids = Self { map, movers, bodies, starts: Vec::new(), members: Vec::new() };
+        let mut solids =
+            Self { map, movers, bodies, fighters_collide, starts: Vec::new(), members: Vec::new() };
         solids.sort_bodies();
         solids
     }
@@ -83,27 +93,23 @@ impl<'a> Solids<'a> {
         half: Vector,
         from: Vector,
         to: Vector,
-        ignored: impl Fn(EntityId) -> bool,
+        ignored: impl Fn(&Body) -> bool,
     ) -> Contact {
         let mut trace = self.pass_movers(half, from, to, self.map.trace(half, from, to));
-        let mut body = None;
-        self.near(
-            Bounds { low: least(from, to), high: greatest(from, to) }.grown(half),
-            |id, bounds| {
-                let skin = [SKIN_METRES; 3];
-                let met = cross_box(bounds.grown(add(half, skin)), from, to);
-                let Some((fraction, normal)) =
-                    met.filter(|(fraction, _)| *fraction < trace.fraction)
-                else {
-                    return;
-                };
-                if !ignored(id) {
-                    trace.meet(fraction, normal, from, to);
-                    body = Some(id);
-                }
-            },
-        );
-        Contact { trace, body }
+        let mut struck = None;
+        self.near(Bounds { low: least(from, to), high: greatest(from, to) }.grown(half), |body| {
+            let skin = [SKIN_METRES; 3];
+            let met = cross_box(body.bounds.grown(add(half, skin)), from, to);
+            let Some((fraction, normal)) = met.filter(|(fraction, _)| *fraction < trace.fraction)
+            else {
+                return;
+            };
+            if !ignored(body) {
+                trace.meet(fraction, normal, from, to);
+                struck = Some(body.id);
+            }
+        });
+        Contact { trace, body: struck }
     }
 
     /// Whether a box is free of the map and of what moves in it; bodies do not count.
@@ -135,8 +141,8 @@ impl<'a> Solids<'a> {
 
     fn sort_bodies(&mut self) {
         let mut counts = vec![0_u32; SQUARES * SQUARES + 1];
-        for (_, bounds) in &self.bodies {
-            squares(*bounds, |square| counts[square] += 1);
+        for body in &self.bodies {
+            squares(body.bounds, |square| counts[square] += 1);
         }
         let mut start = 0;
         for count in &mut counts {
@@ -145,8 +151,8 @@ impl<'a> Solids<'a> {
         }
         // Filled from behind, each count comes to be where its square begins.
         let mut members = vec![0; start as usize];
-        for (index, (_, bounds)) in self.bodies.iter().enumerate().rev() {
-            squares(*bounds, |square| {
+        for (index, body) in self.bodies.iter().enumerate().rev() {
+            squares(body.bounds, |square| {
                 counts[square] -= 1;
                 members[counts[square] as usize] = index as u16;
             });
@@ -155,12 +161,11 @@ impl<'a> Solids<'a> {
     }
 
     /// Calls `meet` with every body in the squares that a box touches, some more than once.
-    fn near(&self, bounds: Bounds, mut meet: impl FnMut(EntityId, Bounds)) {
+    fn near(&self, bounds: Bounds, mut meet: impl FnMut(&Body)) {
         squares(bounds, |square| {
             let members = self.starts[square] as usize..self.starts[square + 1] as usize;
             for &member in &self.members[members] {
-                let (id, bounds) = self.bodies[usize::from(member)];
-                meet(id, bounds);
+                meet(&self.bodies[usize::from(member)]);
             }
         });
     }

@@ -2,10 +2,10 @@
 //! back near its place.
 
 use crate::arena::{Arena, Entity, Roll};
-use crate::map::{Motion, REACH_METRES};
+use crate::map::{Motion, SHOWN_METRES, SHOWN_RANGE};
 use crate::movement::SPEED_MAX;
 use crate::vector::{Bounds, Vector, along, scale};
-use sametick::{Dice, EntityId, Fields, Networked, Turn, World};
+use sametick::{Dice, Fields, Networked, Turn, World};
 
 /// Half the side of a target.
 pub const TARGET_HALF_METRES: f32 = 0.4;
@@ -37,8 +37,7 @@ pub struct Target {
 impl Networked for Target {
     fn fields<F: Fields>(&mut self, f: &mut F) {
         f.bits("index", &mut self.index, 8);
-        f.exacts("position", &mut self.position)
-            .shown_each(-REACH_METRES..=REACH_METRES, 1.0 / 128.0);
+        f.exacts("position", &mut self.position).shown_each(SHOWN_RANGE, SHOWN_METRES);
         f.exacts("velocity", &mut self.velocity).shown_each(-SPEED_MAX..=SPEED_MAX, 1.0 / 32.0);
         f.int("health", &mut self.health, 0..=TARGET_HEALTH);
         f.bits("back_at", &mut self.back_at, 32);
@@ -61,7 +60,7 @@ pub(crate) fn step(world: &mut World<Entity>, turn: &Turn<'_, Arena>) {
         if target.health == 0 && turn.tick().0 >= target.back_at {
             appear(target, &mut dice, turn);
         } else if target.health > 0 {
-            glide(id, target, &mut dice, turn);
+            glide(target, &mut dice, turn);
         }
     }
 }
@@ -78,7 +77,7 @@ fn appear(target: &mut Target, dice: &mut Dice, turn: &Turn<'_, Arena>) {
     target.health = TARGET_HEALTH;
 }
 
-fn glide(_id: EntityId, target: &mut Target, dice: &mut Dice, turn: &Turn<'_, Arena>) {
+fn glide(target: &mut Target, dice: &mut Dice, turn: &Turn<'_, Arena>) {
     let (content, dt) = (turn.content(), turn.dt());
     let Some(plan) = content.map.targets.get(usize::from(target.index)) else { return };
     if plan.motion == Motion::Still {

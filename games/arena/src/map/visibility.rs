@@ -8,12 +8,11 @@
 //! proven hidden within a bounded effort counts as visible. Doors and lifts hide nothing.
 
 use super::Map;
+use super::cubes::{CUBE_METRES, Cubes, Range};
 use crate::body;
-use crate::vector::{Vector, along, length, subtract};
+use crate::vector::{Vector, length, subtract};
 use sametick::relevance::Cells;
 
-/// The side of a cube: walls thinner than this hide nothing.
-const CUBE_METRES: f32 = 0.5;
 /// A cell's sides in cubes, unless there would be too many.
 const CELL_CUBES: i32 = 8;
 /// How many cells there are at most; larger maps have larger ones.
@@ -47,7 +46,7 @@ pub struct Visibility {
 
 impl Visibility {
     pub(super) fn new(map: &Map) -> Self {
-        let cubes = Cubes::new(map);
+        let cubes = Cubes::new(map, CELL_CUBES);
         let mut cell = [CELL_CUBES; 3];
         let (mut size, mut boxes) = cells_of(&cubes, cell);
         while boxes.iter().flatten().count() > CELLS_MAX {
@@ -65,7 +64,7 @@ impl Visibility {
         }
         let around: Vec<Vec<usize>> =
             places.iter().map(|place| neighbours(*place, size, &numbers)).collect();
-        let sight = sight(&around, |one, other| cubes.may_see(map, &open[one], &open[other]));
+        let sight = sight(&around, |one, other| may_see(&cubes, map, &open[one], &open[other]));
         Self {
             corner: cubes.corner,
             size,
@@ -132,13 +131,6 @@ struct Cell {
     samples: Vec<Vector>,
 }
 
-/// Cubes from the first up to, but without, the last on each axis.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Range {
-    low: [i32; 3],
-    high: [i32; 3],
-}
-
 /// All cells of this size over the map, by place; none where nobody can be.
 fn cells_of(cubes: &Cubes, cell: [i32; 3]) -> ([i32; 3], Vec<Option<Cell>>) {
     let size = [0, 1, 2].map(|axis| (cubes.size[axis] + cell[axis] - 1) / cell[axis]);
@@ -148,7 +140,7 @@ fn cells_of(cubes: &Cubes, cell: [i32; 3]) -> ([i32; 3], Vec<Option<Cell>>) {
             for x in 0..size[0] {
                 let low = [x * cell[0], y * cell[1], z * cell[2]];
                 let high = [0, 1, 2].map(|axis| (low[axis] + cell[axis]).min(cubes.size[axis]));
-                cells.push(cubes.cell(Range { low, high }));
+                cells.push(cell_of(cubes, Range { low, high }));
             }
         }
     }
@@ -197,285 +189,83 @@ fn sight(around: &[Vec<usize>], may_see: impl Fn(usize, usize) -> bool) -> Vec<b
     sight
 }
 
-/// The map as small cubes, each solid or not.
-struct Cubes {
-    corner: Vector,
-    size: [i32; 3],
-    /// How many cubes are solid below each corner, on all axes: any box is counted by eight of them.
-    sums: Vec<u32>,
-    solid: Vec<bool>,
+/// What of a cell anyone can be in; none if nobody can.
+fn cell_of(cubes: &Cubes, range: Range) -> Option<Cell> {
+    let mut reach = cubes.tight(range)?;
+    let mut standing = 0;
+    for feet in reach.cubes() {
+        let column = |from: i32, to: i32| Range {
+            low: [feet[0], feet[1], from],
+            high: [feet[0] + 1, feet[1] + 1, to],
+        };
+        let is_free = |z: i32| !cubes.is_solid(column(z, z + 1));
+        if !(feet[2]..=feet[2] + CROUCHED_CUBES).all(is_free) {
+            continue;
+        }
+        // A body is in one piece: it does not reach past a ceiling.
+        let crown = (feet[2]..=feet[2] + BODY_CUBES[2]).take_while(|z| is_free(*z)).last();
+        let crown = crown.unwrap_or(feet[2]) + 1;
+        for axis in 0..2 {
+            reach.low[axis] = reach.low[axis].min(feet[axis] - BODY_CUBES[axis]);
+            reach.high[axis] = reach.high[axis].max(feet[axis] + BODY_CUBES[axis] + 1);
+        }
+        reach.high[2] = reach.high[2].max(crown);
+        standing += u32::from(!is_free(feet[2] - 1));
+    }
+    let reach = cubes.tight(reach)?;
+    Some(Cell { reach, standing, samples: samples(cubes, reach) })
 }
 
-impl Cubes {
-    fn new(map: &Map) -> Self {
-        let cell = CELL_CUBES as f32 * CUBE_METRES;
-        let bounds = map.bounds();
-        // Aligned with the cells, so that walls drawn on their grid lie between them.
-        let corner = bounds.low.map(|end| (end / cell).floor() * cell);
-        let size =
-            [0, 1, 2].map(|axis| ((bounds.high[axis] - corner[axis]) / CUBE_METRES).ceil() as i32);
-        let mut cubes = Self { corner, size, sums: Vec::new(), solid: Vec::new() };
-        let mut solid = vec![false; (size[0] * size[1] * size[2]) as usize];
-        for brush in map.brushes() {
-            let bounds = brush.bounds();
-            let (low, high) = (cubes.cube(bounds.low), cubes.cube(bounds.high));
-            let touched = Range { low, high: high.map(|end| end + 1) };
-            for place in touched.cubes() {
-                if let Some(index) = cubes.index(place) {
-                    solid[index] |= brush.holds(cubes.bounds(place));
-                }
-            }
-        }
-        cubes.fill_unreachable(map, &mut solid);
-        cubes.count(&solid);
-        cubes.solid = solid;
-        cubes
-    }
-
-    /// What nobody can get to counts as solid: a line through it passes what shuts it off.
-    fn fill_unreachable(&self, map: &Map, solid: &mut [bool]) {
-        let starts = map.spawns.iter().map(|spawn| spawn.place);
-        let starts = starts.chain(map.items.iter().map(|item| item.place));
-        let starts = starts.chain(map.teleporters.iter().map(|teleporter| teleporter.to));
-        let mut waiting: Vec<[i32; 3]> = starts.map(|place| self.cube(place)).collect();
-        let mut reached = vec![false; solid.len()];
-        while let Some(place) = waiting.pop() {
-            let Some(index) = self.index(place).filter(|index| !solid[*index] && !reached[*index])
-            else {
-                continue;
-            };
-            reached[index] = true;
-            let around = Range { low: place.map(|at| at - 1), high: place.map(|at| at + 2) };
-            waiting.extend(around.cubes());
-        }
-        solid.iter_mut().zip(reached).for_each(|(solid, reached)| *solid = !reached);
-    }
-
-    fn count(&mut self, solid: &[bool]) {
-        let [columns, rows, _] = self.size.map(|cubes| cubes as usize + 1);
-        self.sums = vec![0; self.size.iter().map(|cubes| *cubes as usize + 1).product()];
-        let all = Range { low: [0; 3], high: self.size };
-        for (index, place) in all.cubes().enumerate() {
-            let [x, y, z] = place.map(|at| at as usize + 1);
-            let at = |x: usize, y: usize, z: usize| self.sums[(z * rows + y) * columns + x];
-            let before =
-                at(x - 1, y, z) + at(x, y - 1, z) + at(x, y, z - 1) + at(x - 1, y - 1, z - 1);
-            let twice = at(x - 1, y - 1, z) + at(x - 1, y, z - 1) + at(x, y - 1, z - 1);
-            let sum = before + u32::from(solid[index]) - twice;
-            self.sums[(z * rows + y) * columns + x] = sum;
-        }
-    }
-
-    /// Whether all cubes of a range are solid; those outside of the map are.
-    fn is_solid(&self, range: Range) -> bool {
-        let low = [0, 1, 2].map(|axis| range.low[axis].clamp(0, self.size[axis]) as usize);
-        let high = [0, 1, 2].map(|axis| range.high[axis].clamp(0, self.size[axis]) as usize);
-        let [columns, rows, _] = self.size.map(|cubes| cubes as usize + 1);
-        let at = |x: usize, y: usize, z: usize| self.sums[(z * rows + y) * columns + x];
-        let slab = |z: usize| {
-            (at(high[0], high[1], z) + at(low[0], low[1], z))
-                - (at(low[0], high[1], z) + at(high[0], low[1], z))
+/// The middles of the open cubes among the middle and the corners of a range.
+fn samples(cubes: &Cubes, range: Range) -> Vec<Vector> {
+    let middle = [0, 1, 2].map(|axis| (range.low[axis] + range.high[axis]) / 2);
+    let corner = |corner: usize| {
+        let end = |axis: usize| {
+            if corner >> axis & 1 == 0 { range.low[axis] } else { range.high[axis] - 1 }
         };
-        let volume: usize = (0..3).map(|axis| high[axis].saturating_sub(low[axis])).product();
-        slab(high[2]).wrapping_sub(slab(low[2])) as usize == volume
-    }
-
-    /// What of a cell anyone can be in; none if nobody can.
-    fn cell(&self, range: Range) -> Option<Cell> {
-        let mut reach = self.tight(range)?;
-        let mut standing = 0;
-        for feet in reach.cubes() {
-            let column = |from: i32, to: i32| Range {
-                low: [feet[0], feet[1], from],
-                high: [feet[0] + 1, feet[1] + 1, to],
-            };
-            let is_free = |z: i32| !self.is_solid(column(z, z + 1));
-            if !(feet[2]..=feet[2] + CROUCHED_CUBES).all(is_free) {
-                continue;
-            }
-            // A body is in one piece: it does not reach past a ceiling.
-            let crown = (feet[2]..=feet[2] + BODY_CUBES[2]).take_while(|z| is_free(*z)).last();
-            let crown = crown.unwrap_or(feet[2]) + 1;
-            for axis in 0..2 {
-                reach.low[axis] = reach.low[axis].min(feet[axis] - BODY_CUBES[axis]);
-                reach.high[axis] = reach.high[axis].max(feet[axis] + BODY_CUBES[axis] + 1);
-            }
-            reach.high[2] = reach.high[2].max(crown);
-            standing += u32::from(!is_free(feet[2] - 1));
-        }
-        let reach = self.tight(reach)?;
-        Some(Cell { reach, standing, samples: self.samples(reach) })
-    }
-
-    /// The middles of the open cubes among the middle and the corners of a range.
-    fn samples(&self, range: Range) -> Vec<Vector> {
-        let middle = [0, 1, 2].map(|axis| (range.low[axis] + range.high[axis]) / 2);
-        let corner = |corner: usize| {
-            let end = |axis: usize| {
-                if corner >> axis & 1 == 0 { range.low[axis] } else { range.high[axis] - 1 }
-            };
-            [0, 1, 2].map(end)
-        };
-        let cubes = std::iter::once(middle).chain([0, 3, 5, 6].map(corner));
-        let ranges = cubes.map(|low| Range { low, high: low.map(|at| at + 1) });
-        ranges.filter(|cube| !self.is_solid(*cube)).map(|cube| self.centre(cube)).collect()
-    }
-
-    /// The least range that holds all cubes of a range that are not solid; none if all are.
-    fn tight(&self, mut range: Range) -> Option<Range> {
-        for axis in 0..3 {
-            range.low[axis] = range.low[axis].max(0);
-            range.high[axis] = range.high[axis].min(self.size[axis]);
-        }
-        for axis in 0..3 {
-            while range.low[axis] < range.high[axis] {
-                let mut layer = range;
-                layer.high[axis] = range.low[axis] + 1;
-                if !self.is_solid(layer) {
-                    break;
-                }
-                range.low[axis] += 1;
-            }
-            while range.low[axis] < range.high[axis] {
-                let mut layer = range;
-                layer.low[axis] = range.high[axis] - 1;
-                if !self.is_solid(layer) {
-                    break;
-                }
-                range.high[axis] -= 1;
-            }
-            if range.low[axis] >= range.high[axis] {
-                return None;
-            }
-        }
-        Some(range)
-    }
-
-    /// Whether it cannot be ruled out that two cells see each other.
-    fn may_see(&self, map: &Map, one: &Cell, other: &Cell) -> bool {
-        let firsts = one.samples.first().zip(other.samples.first());
-        if firsts.is_some_and(|(from, to)| map.visible(*from, *to)) {
-            return true;
-        }
-        if (0..3).any(|axis| self.has_wall(one.reach, other.reach, axis)) {
-            return false;
-        }
-        let sees = |from: &Vector| other.samples.iter().any(|to| map.visible(*from, *to));
-        if one.samples.iter().any(sees) {
-            return true;
-        }
-        let distance = length(subtract(one.reach.middle(), other.reach.middle())) * CUBE_METRES;
-        let is_far = distance > HALVED_METRES_MAX;
-        is_far || !self.hides(map, one.reach, other.reach, &mut { HALVINGS_MAX })
-    }
-
-    /// Whether it is sure that nothing of one range can be seen from the other.
-    fn hides(&self, map: &Map, one: Range, other: Range, halvings: &mut u32) -> bool {
-        let (Some(one), Some(other)) = (self.tight(one), self.tight(other)) else { return true };
-        if (0..3).any(|axis| self.has_wall(one, other, axis)) {
-            return true;
-        }
-        if *halvings == 0 || map.visible(self.centre(one), self.centre(other)) {
-            return false;
-        }
-        *halvings -= 1;
-        let (one_axis, one_width) = one.widest();
-        let (other_axis, other_width) = other.widest();
-        if one_width.max(other_width) <= 0.0 {
-            return false;
-        }
-        if one_width >= other_width {
-            one.halves(one_axis).into_iter().all(|half| self.hides(map, half, other, halvings))
-        } else {
-            other.halves(other_axis).into_iter().all(|half| self.hides(map, one, half, halvings))
-        }
-    }
-
-    /// Whether all lines between two ranges cross solid cubes in one layer across an axis.
-    fn has_wall(&self, one: Range, other: Range, axis: usize) -> bool {
-        let (near, far) = if one.low[axis] < other.low[axis] { (one, other) } else { (other, one) };
-        let (from, to) = (near.middle(), far.middle());
-        (near.high[axis]..far.low[axis]).any(|layer| {
-            // The line between the middles is quickly looked at, and mostly free.
-            let share = (layer as f32 + 0.5 - from[axis]) / (to[axis] - from[axis]);
-            let cube = [0, 1, 2].map(|axis| (from[axis] + (to[axis] - from[axis]) * share) as i32);
-            self.index(cube).is_none_or(|index| self.solid[index])
-                && self.is_solid(crossing(near, far, axis, layer))
-        })
-    }
-
-    fn cube(&self, place: Vector) -> [i32; 3] {
-        [0, 1, 2].map(|axis| ((place[axis] - self.corner[axis]) / CUBE_METRES).floor() as i32)
-    }
-
-    fn index(&self, [x, y, z]: [i32; 3]) -> Option<usize> {
-        let [columns, rows, storeys] = self.size;
-        let is_inside =
-            (0..columns).contains(&x) && (0..rows).contains(&y) && (0..storeys).contains(&z);
-        is_inside.then(|| ((z * rows + y) * columns + x) as usize)
-    }
-
-    fn bounds(&self, cube: [i32; 3]) -> crate::vector::Bounds {
-        let low = [0, 1, 2].map(|axis| self.corner[axis] + cube[axis] as f32 * CUBE_METRES);
-        crate::vector::Bounds { low, high: low.map(|end| end + CUBE_METRES) }
-    }
-
-    fn centre(&self, range: Range) -> Vector {
-        along(self.corner, range.middle(), CUBE_METRES)
-    }
+        [0, 1, 2].map(end)
+    };
+    let sampled = std::iter::once(middle).chain([0, 3, 5, 6].map(corner));
+    let ranges = sampled.map(|low| Range { low, high: low.map(|at| at + 1) });
+    ranges.filter(|cube| !cubes.is_solid(*cube)).map(|cube| cubes.centre(cube)).collect()
 }
 
-/// The cubes of one layer that hold every crossing of a line between two ranges with the middle of that layer.
-fn crossing(near: Range, far: Range, axis: usize, layer: i32) -> Range {
-    // A line along the edge of a cube touches its neighbour too.
-    const EDGE: f32 = 1e-3;
-    let plane = layer as f32 + 0.5;
-    let mut crossing = near;
-    (crossing.low[axis], crossing.high[axis]) = (layer, layer + 1);
-    for other in (0..3).filter(|other| *other != axis) {
-        let (mut low, mut high) = (f32::MAX, f32::MIN);
-        for from in [near.low[axis], near.high[axis]] {
-            for to in [far.low[axis], far.high[axis]] {
-                let share = (plane - from as f32) / (to - from) as f32;
-                let between = |a: i32, b: i32| a as f32 + (b - a) as f32 * share;
-                low = low.min(between(near.low[other], far.low[other]));
-                high = high.max(between(near.high[other], far.high[other]));
-            }
-        }
-        crossing.low[other] = (low - EDGE).floor() as i32;
-        crossing.high[other] = (high + EDGE).ceil() as i32;
+/// Whether it cannot be ruled out that two cells see each other.
+fn may_see(cubes: &Cubes, map: &Map, one: &Cell, other: &Cell) -> bool {
+    let firsts = one.samples.first().zip(other.samples.first());
+    if firsts.is_some_and(|(from, to)| map.visible(*from, *to)) {
+        return true;
     }
-    crossing
+    if (0..3).any(|axis| cubes.has_wall(one.reach, other.reach, axis)) {
+        return false;
+    }
+    let sees = |from: &Vector| other.samples.iter().any(|to| map.visible(*from, *to));
+    if one.samples.iter().any(sees) {
+        return true;
+    }
+    let distance = length(subtract(one.reach.middle(), other.reach.middle())) * CUBE_METRES;
+    let is_far = distance > HALVED_METRES_MAX;
+    is_far || !hides(cubes, map, one.reach, other.reach, &mut { HALVINGS_MAX })
 }
 
-impl Range {
-    fn cubes(self) -> impl Iterator<Item = [i32; 3]> {
-        let Self { low, high } = self;
-        (low[2]..high[2]).flat_map(move |z| {
-            (low[1]..high[1]).flat_map(move |y| (low[0]..high[0]).map(move |x| [x, y, z]))
-        })
+/// Whether it is sure that nothing of one range can be seen from the other.
+fn hides(cubes: &Cubes, map: &Map, one: Range, other: Range, halvings: &mut u32) -> bool {
+    let (Some(one), Some(other)) = (cubes.tight(one), cubes.tight(other)) else { return true };
+    if (0..3).any(|axis| cubes.has_wall(one, other, axis)) {
+        return true;
     }
-
-    /// Its middle, counted in cubes.
-    fn middle(self) -> Vector {
-        [0, 1, 2].map(|axis| (self.low[axis] + self.high[axis]) as f32 / 2.0)
+    if *halvings == 0 || map.visible(cubes.centre(one), cubes.centre(other)) {
+        return false;
     }
-
-    /// The axis to halve it on and how wide it is there; nothing if it cannot be halved.
-    fn widest(self) -> (usize, f32) {
-        let width = |axis: usize| match self.high[axis] - self.low[axis] {
-            ..2 => 0.0,
-            // Walls stand upright and reach the ceiling: heights are halved last.
-            cubes => cubes as f32 * if axis == 2 { 0.4 } else { 1.0 },
-        };
-        let axis = (0..3).fold(0, |best, axis| if width(axis) > width(best) { axis } else { best });
-        (axis, width(axis))
+    *halvings -= 1;
+    let (one_axis, one_width) = one.widest();
+    let (other_axis, other_width) = other.widest();
+    if one_width.max(other_width) <= 0.0 {
+        return false;
     }
-
-    fn halves(self, axis: usize) -> [Self; 2] {
-        let middle = (self.low[axis] + self.high[axis]) / 2;
-        let (mut first, mut second) = (self, self);
-        (first.high[axis], second.low[axis]) = (middle, middle);
-        [first, second]
+    if one_width >= other_width {
+        one.halves(one_axis).into_iter().all(|half| hides(cubes, map, half, other, halvings))
+    } else {
+        other.halves(other_axis).into_iter().all(|half| hides(cubes, map, one, half, halvings))
     }
 }
