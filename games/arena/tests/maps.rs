@@ -56,6 +56,55 @@ fn everything_stands_where_it_can() {
     assert!(!halls.doors.is_empty() && !halls.lifts.is_empty() && !halls.teleporters.is_empty());
 }
 
+/// On foot, by jumps, and down whatever one can fall: from each spawn to each item.
+#[test]
+fn every_item_can_be_walked_to_from_every_spawn() {
+    for (name, map) in &*MAPS {
+        let places = map.standing_places(1.0);
+        let near = |to: Vector, from: Vector, reach: f32| {
+            let off = [0, 1, 2].map(|axis| to[axis] - from[axis]);
+            off[0].abs() <= reach && off[1].abs() <= reach && off[2] <= 1.2 && off[2] > -20.0
+        };
+        let half = body::half(false);
+        let can_walk = |from: Vector, to: Vector| {
+            let high = from[2].max(to[2]) + half[2] + 0.55;
+            let (over, beyond) = ([from[0], from[1], high], [to[0], to[1], high]);
+            let up = map.trace(half, body::centre(from, false), over);
+            let across = map.trace(half, over, beyond);
+            near(to, from, 1.05)
+                && !up.is_hit()
+                && !across.is_hit()
+                && !map.trace(half, beyond, body::centre(to, false)).is_hit()
+        };
+        for spawn in &map.spawns {
+            let mut reached = vec![false; places.len()];
+            let mut waiting: Vec<Vector> = vec![spawn.place];
+            while let Some(from) = waiting.pop() {
+                for (index, to) in places.iter().enumerate() {
+                    let is_near =
+                        (to[0] - from[0]).abs() <= 1.05 && (to[1] - from[1]).abs() <= 1.05;
+                    if is_near && !reached[index] && can_walk(from, *to) {
+                        reached[index] = true;
+                        waiting.push(*to);
+                    }
+                }
+            }
+            for item in &map.items {
+                let is_at =
+                    |place: &Vector| near(item.place, *place, 1.05) && item.place[2] >= place[2];
+                let mut reached = places.iter().zip(&reached).filter(|(_, reached)| **reached);
+                assert!(
+                    reached.any(|(place, _)| is_at(place)),
+                    "{name}: from {spawn:?} to {item:?}"
+                );
+            }
+            if *name == "field" {
+                break;
+            }
+        }
+    }
+}
+
 /// 100 000 free lines between eyes and bodies, over all maps: none leads to a cell that counts as hidden.
 #[test]
 fn whatever_can_be_seen_is_told() {
