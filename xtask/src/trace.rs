@@ -1,12 +1,13 @@
-//! Runs the same game natively, as released, and in wasm, and compares what it came to. Knows the
-//! example's name and what it prints, nothing of the game.
+//! Runs the same games natively, as released, and in wasm, and compares what they came to. Knows the
+//! examples' names and what they print, nothing of the games.
 
 use std::env;
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
 
-const EXAMPLE: [&str; 4] = ["--package", "sametick", "--example", "trace"];
+/// Package and example.
+const EXAMPLES: [(&str, &str); 2] = [("sametick", "trace"), ("sametick-arena", "arena_trace")];
 const WASM: &str = "wasm32-unknown-unknown";
 const MARK: &str = "sametick trace ";
 
@@ -20,33 +21,42 @@ WebAssembly.instantiate(program, {}).then(({ instance }) => {
 });";
 
 pub(crate) fn run() -> Result<ExitCode> {
-    let debug = native(&[])?;
-    println!("trace: {debug} natively, with assertions");
-    let release = native(&["--release"])?;
-    println!("trace: {release} natively, as released");
-    let wasm = in_wasm()?;
-    match &wasm {
-        Some(wasm) => println!("trace: {wasm} in wasm"),
-        None => println!("trace: not run in wasm: there is no node"),
-    }
-    let agree = debug == release && wasm.is_none_or(|wasm| wasm == debug);
-    if !agree {
-        eprintln!("trace: the machines do not agree");
+    let mut agree = true;
+    for example in EXAMPLES {
+        agree &= compare(example)?;
     }
     Ok(if agree { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn native(options: &[&str]) -> Result<String> {
-    let mut command = cargo("run");
+fn compare(example: (&str, &str)) -> Result<bool> {
+    let name = example.1;
+    let debug = native(example, &[])?;
+    println!("{name}: {debug} natively, with assertions");
+    let release = native(example, &["--release"])?;
+    println!("{name}: {release} natively, as released");
+    let wasm = in_wasm(example)?;
+    match &wasm {
+        Some(wasm) => println!("{name}: {wasm} in wasm"),
+        None => println!("{name}: not run in wasm: there is no node"),
+    }
+    let agree = debug == release && wasm.is_none_or(|wasm| wasm == debug);
+    if !agree {
+        eprintln!("{name}: the machines do not agree");
+    }
+    Ok(agree)
+}
+
+fn native(example: (&str, &str), options: &[&str]) -> Result<String> {
+    let mut command = cargo("run", example);
     result_of(&output_of(command.args(options))?)
 }
 
 /// None where there is no node.
-fn in_wasm() -> Result<Option<String>> {
+fn in_wasm(example: (&str, &str)) -> Result<Option<String>> {
     if Command::new("node").arg("--version").output().is_err() {
         return Ok(None);
     }
-    let mut build = cargo("build");
+    let mut build = cargo("build", example);
     build.args(["--release", "--target", WASM, "--message-format", "json"]);
     let messages = output_of(&mut build)?;
     let program = messages.lines().filter_map(program_of).next_back();
@@ -76,9 +86,9 @@ fn output_of(command: &mut Command) -> Result<String> {
 }
 
 /// Cargo tells its children which cargo runs them, which need not be the first on the path.
-fn cargo(verb: &str) -> Command {
+fn cargo(verb: &str, (package, example): (&str, &str)) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args([verb, "--quiet", "--locked"]).args(EXAMPLE);
+    command.args([verb, "--quiet", "--locked", "--package", package, "--example", example]);
     command
 }
 

@@ -1,0 +1,306 @@
+//! The game: one tick after the other, in an order that is the same for those who know everything and for
+//! those who know only what they see.
+//!
+//! Fighters move, then fire, then rockets fly; whoever was hurt is hurt at the end. Only fighters whose commands are
+//! known take part, with their rockets: on a client that is its own player. Everything that nobody owns
+//! (doors, items, scores) is stepped along, and the library puts it back.
+
+use crate::command::Command;
+use crate::content::{Content, Mode};
+use crate::contest::{self, Contest};
+use crate::damage;
+use crate::door::{self, Door};
+use crate::event::Event;
+use crate::fighter::{self, Fighter};
+use crate::item::Item;
+use crate::prop::{self, Prop};
+use crate::rocket::Rocket;
+use crate::seat::Seat;
+use crate::solids::Solids;
+use crate::target::{self, Target};
+use crate::vector::{Bounds, Vector, length, subtract};
+use crate::weapon::{self, Shooter};
+use sametick::{EntityId, Game, PlayerId, Slots, Text, Tick, Turn, World};
+
+sametick::entities! {
+    /// All that there is in the arena.
+    pub enum Entity { Contest, Seat, Fighter, Rocket, Item, Door, Prop, Target }
+}
+
+/// The shooter.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Arena;
+
+/// What dice are rolled for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Roll {
+    Spawn = 1,
+    Spread = 2,
+    Target = 3,
+}
+
+/// Others further away than this are told of less often.
+const FAR_METRES: f32 = 60.0;
+
+impl Entity {
+    /// Where it can be hit; none for what cannot.
+    pub fn bounds(&self) -> Option<Bounds> {
+        match self {
+            Self::Fighter(fighter) => fighter.bounds(),
+            Self::Prop(prop) => prop.bounds(),
+            Self::Target(target) => target.bounds(),
+            _ => None,
+        }
+    }
+
+    /// Where it is; none for what is nowhere.
+    pub fn place(&self, content: &Content) -> Option<Vector> {
+        match self {
+            Self::Contest(_) | Self::Seat(_) => None,
+            Self::Fighter(fighter) => Some(fighter.position),
+            Self::Rocket(rocket) => Some(rocket.position),
+            Self::Prop(prop) => Some(prop.position),
+            Self::Target(target) => Some(target.position),
+            Self::Item(item) => {
+                content.map.items.get(usize::from(item.index)).map(|item| item.place)
+            }
+            // A door is larger than a cell's bodies are, and there are few.
+            Self::Door(_) => None,
+        }
+    }
+}
+
+impl Game for Arena {
+    type Entity = Entity;
+    type Command = Command;
+    type Event = Event;
+    type Content = Content;
+
+    fn step(world: &mut World<Entity>, turn: &Turn<'_, Self>) {
+        if turn.tick() == Tick(1) && world.is_empty() {
+            Self::populate(turn.content(), world);
+        }
+        turn.left().for_each(|player| leave(world, player));
+        turn.joined().for_each(|player| join(world, turn, player));
+        let lookup = Lookup::new(world);
+        for (player, command) in turn.commands() {
+            if let Some(seat) = lookup.seat_mut(world, player.0) {
+                seat.heed(command);
+            }
+        }
+        contest::step(world, turn);
+        door::step(world, turn);
+        let map = &turn.content().map;
+        let openness = |door: &Door| {
+            let plan = map.doors.get(usize::from(door.index));
+            plan.map_or(0.0, |plan| door.openness(plan, turn.tick(), turn.dt()))
+        };
+        let solids = Solids::new(turn.content(), world, fighter::seconds(turn), openness);
+        let mut hurts = Vec::new();
+        for (player, command) in turn.commands() {
+            let Some(id) = lookup.fighter(player) else { continue };
+            let Some(mut fighter) = world.get::<Fighter>(id).cloned() else { continue };
+            fighter.step(id, command, &lookup, (world, &solids), turn, &mut hurts);
+            if fighter.took_at == turn.tick().0 {
+                remove_item(world, turn, fighter.took);
+            }
+            put(world, id, fighter);
+        }
+        for (player, command) in turn.commands() {
+            let Some(id) = lookup.fighter(player) else { continue };
+            let Some(mut fighter) =
+                world.get::<Fighter>(id).filter(|fighter| fighter.is_alive()).cloned()
+            else {
+                continue;
+            };
+            let shooter = Shooter { id, player, command };
+            let rocket = weapon::handle(&mut fighter, &shooter, world, turn, &solids, &mut hurts);
+            put(world, id, fighter);
+            if let Some(rocket) = rocket {
+                world.spawn_owned(player, rocket);
+            }
+        }
+        fly_rockets(world, turn, &solids, &mut hurts);
+        prop::step(world, &solids, turn);
+        target::step(world, turn);
+        damage::settle(world, turn, &lookup, &hurts);
+    }
+
+    fn repeat(last: &Command, times: u32) -> Command {
+        // A trigger that nobody is known to hold is let go at once; feet run on for a moment.
+        let kept = Command { fire: false, jump: false, reload: false, letter: 0, ..*last };
+        if times <= sametick::REPEATS_MAX { kept } else { Command { forward: 0, right: 0, ..kept } }
+    }
+
+    fn populate(content: &Content, world: &mut World<Entity>) {
+        world.spawn(Contest::default());
+        let numbered = |count: usize| (0..count).map(|index| index as u8);
+        numbered(content.map.items.len())
+            .for_each(|index| _ = world.spawn(Item { index, back_at: 0 }));
+        numbered(content.map.doors.len())
+            .for_each(|index| _ = world.spawn(Door { index, ..Door::default() }));
+        for (index, prop) in numbered(content.map.props.len()).zip(&content.map.props) {
+            world.spawn(Prop::whole(index, prop.place));
+        }
+        if content.mode == Mode::Practice {
+            for (index, target) in numbered(content.map.targets.len()).zip(&content.map.targets) {
+                world.spawn(Target { index, position: target.place, ..Target::default() });
+            }
+        }
+    }
+
+    fn content_name(content: &Content) -> u64 {
+        content.name()
+    }
+
+    fn relevant(world: &World<Entity>, content: &Content, viewer: PlayerId, visible: &mut Slots) {
+        let own = world.owned::<Fighter>(viewer).map(|(_, fighter)| fighter);
+        let Some(own) = own.filter(|own| !own.is_away) else {
+            sametick::relevance::everything(world, visible);
+            return;
+        };
+        let visibility = content.map.visibility();
+        let cell = |entity: &Entity| entity.place(content).and_then(|place| visibility.cell(place));
+        visibility.cells().visible_from(world, visibility.cell(own.position), cell, visible);
+        let mine = world.all::<Rocket>().filter(|(id, _)| world.owner(*id) == Some(viewer));
+        mine.for_each(|(id, _)| visible.insert(id.slot()));
+    }
+
+    fn update_every(world: &World<Entity>, viewer: PlayerId, entity: EntityId) -> u32 {
+        let own = world.owned::<Fighter>(viewer).map(|(_, fighter)| fighter);
+        let other = world.get::<Fighter>(entity);
+        let (Some(own), Some(other)) = (own, other) else { return 1 };
+        if length(subtract(own.position, other.position)) > FAR_METRES { 2 } else { 1 }
+    }
+}
+
+fn put(world: &mut World<Entity>, id: EntityId, fighter: Fighter) {
+    if let Some(place) = world.get_mut::<Fighter>(id) {
+        *place = fighter;
+    }
+}
+
+fn remove_item(world: &mut World<Entity>, turn: &Turn<'_, Arena>, index: u8) {
+    let ticks = (turn.content().tuning.item_seconds / turn.dt()) as u32;
+    let mut items = world.all_mut::<Item>();
+    if let Some((_, item)) = items.find(|(_, item)| item.index == index) {
+        item.back_at = turn.tick().0 + ticks;
+    }
+}
+
+fn fly_rockets(
+    world: &mut World<Entity>,
+    turn: &Turn<'_, Arena>,
+    solids: &Solids<'_>,
+    hurts: &mut Vec<damage::Hurt>,
+) {
+    let rockets: Vec<EntityId> = world.all::<Rocket>().map(|(id, _)| id).collect();
+    for id in rockets {
+        let is_known = world.owner(id).is_some_and(|owner| turn.command(owner).is_some());
+        let Some(mut rocket) = world.get::<Rocket>(id).filter(|_| is_known).cloned() else {
+            continue;
+        };
+        let is_gone = rocket.step(id, (world, solids), turn, hurts);
+        if is_gone {
+            world.despawn(id);
+        } else if let Some(place) = world.get_mut::<Rocket>(id) {
+            *place = rocket;
+        }
+    }
+}
+
+fn join(world: &mut World<Entity>, turn: &Turn<'_, Arena>, player: PlayerId) {
+    let mode = turn.content().mode;
+    let of_team = |team: u8| world.all::<Seat>().filter(|(_, seat)| seat.team == team).count();
+    let team = match mode {
+        Mode::Teams => {
+            if of_team(1) <= of_team(2) {
+                1
+            } else {
+                2
+            }
+        }
+        _ => 0,
+    };
+    let playing = world.all::<Seat>().filter(|(_, seat)| seat.plays()).count();
+    let must_watch = mode == Mode::Duel && playing >= 2;
+    let name = Text::cut(&format!("Player {}", player.0));
+    world.spawn(Seat { player: player.0, name, team, must_watch, ..Seat::default() });
+    let round =
+        world.all::<Contest>().next().map_or(0, |(_, contest)| contest.round_at(turn.tick()));
+    let mut fighter =
+        Fighter { player: player.0, round, is_away: must_watch, ..Fighter::default() };
+    let Some(id) = world.spawn_owned(player, fighter.clone()) else { return };
+    fighter.begin(team, turn.content(), turn.dice(id, Roll::Spawn as u32));
+    fighter.is_away = must_watch;
+    put(world, id, fighter);
+}
+
+fn leave(world: &mut World<Entity>, player: PlayerId) {
+    let is_theirs = |id: EntityId, entity: &Entity| match entity {
+        Entity::Seat(seat) => seat.player == player.0,
+        _ => world.owner(id) == Some(player),
+    };
+    let theirs: Vec<EntityId> =
+        world.entities().filter(|(id, entity)| is_theirs(*id, entity)).map(|(id, _)| id).collect();
+    theirs.into_iter().for_each(|id| _ = world.despawn(id));
+}
+
+/// Whose is what, found once a tick: a thousand players are not looked for a thousand times.
+pub(crate) struct Lookup {
+    fighters: Vec<(PlayerId, EntityId)>,
+    seats: Vec<(u16, EntityId)>,
+    /// By their numbers in the map, as far as they are known here.
+    items: Vec<Option<EntityId>>,
+    contest: Option<EntityId>,
+}
+
+impl Lookup {
+    fn new(world: &World<Entity>) -> Self {
+        let owned = world.all::<Fighter>().filter_map(|(id, _)| Some((world.owner(id)?, id)));
+        let mut fighters: Vec<(PlayerId, EntityId)> = owned.collect();
+        fighters.sort_unstable();
+        let mut seats: Vec<(u16, EntityId)> =
+            world.all::<Seat>().map(|(id, seat)| (seat.player, id)).collect();
+        seats.sort_unstable();
+        let mut items = Vec::new();
+        for (id, item) in world.all::<Item>() {
+            let index = usize::from(item.index);
+            items.resize(items.len().max(index + 1), None);
+            items[index] = Some(id);
+        }
+        Self { fighters, seats, items, contest: world.all::<Contest>().next().map(|(id, _)| id) }
+    }
+
+    fn fighter(&self, player: PlayerId) -> Option<EntityId> {
+        let index = self.fighters.binary_search_by_key(&player, |(player, _)| *player).ok()?;
+        Some(self.fighters[index].1)
+    }
+
+    fn seat_id(&self, player: u16) -> Option<EntityId> {
+        let index = self.seats.binary_search_by_key(&player, |(player, _)| *player).ok()?;
+        Some(self.seats[index].1)
+    }
+
+    pub(crate) fn seat<'w>(&self, world: &'w World<Entity>, player: u16) -> Option<&'w Seat> {
+        world.get(self.seat_id(player)?)
+    }
+
+    pub(crate) fn seat_mut<'w>(
+        &self,
+        world: &'w mut World<Entity>,
+        player: u16,
+    ) -> Option<&'w mut Seat> {
+        world.get_mut(self.seat_id(player)?)
+    }
+
+    /// The item with this number in the map, if it is known here.
+    pub(crate) fn item<'w>(&self, world: &'w World<Entity>, index: usize) -> Option<&'w Item> {
+        world.get((*self.items.get(index)?)?)
+    }
+
+    /// The round that a tick belongs to, if that is known here.
+    pub(crate) fn round(&self, world: &World<Entity>, tick: Tick) -> Option<u8> {
+        Some(world.get::<Contest>(self.contest?)?.round_at(tick))
+    }
+}

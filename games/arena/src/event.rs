@@ -1,0 +1,95 @@
+//! What happens at one moment: for ears and eyes, and for the list of who hit whom. The rules never read it.
+
+use crate::map::REACH_METRES;
+use crate::vector::Vector;
+use crate::weapon::Weapon;
+use sametick::kinds::Rangeds;
+use sametick::{Audience, Delivery, EntityId, Fields, Networked};
+
+/// What happened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum What {
+    /// Someone fired; `at` is where the first bullet ended, `direction` where it went.
+    #[default]
+    Shot,
+    /// A rocket burst at `at`.
+    Explosion,
+    /// Someone was hurt by `amount`, from `direction`, by `by`.
+    Hurt,
+    /// Someone died, by the weapon and the hand of `by`.
+    Death,
+    /// Someone took an item: `amount` is its number in the map.
+    Pickup,
+    /// Someone left the ground.
+    Jump,
+    /// Someone came down, with `amount` metres a second.
+    Land,
+    /// Someone was taken elsewhere; `at` is where from.
+    Teleport,
+    /// Someone begins again.
+    Spawn,
+    /// Someone fills a magazine.
+    Reload,
+    /// A door begins to move; `amount` is its number in the map.
+    Door,
+    /// A prop or a target broke.
+    Break,
+    /// A phase of the match begins.
+    Phase,
+}
+
+impl What {
+    const ALL: [Self; 13] = [
+        Self::Shot,
+        Self::Explosion,
+        Self::Hurt,
+        Self::Death,
+        Self::Pickup,
+        Self::Jump,
+        Self::Land,
+        Self::Teleport,
+        Self::Spawn,
+        Self::Reload,
+        Self::Door,
+        Self::Break,
+        Self::Phase,
+    ];
+}
+
+/// One moment, about the entity it was told with.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Event {
+    /// What happened.
+    pub what: What,
+    /// With what.
+    pub weapon: Weapon,
+    /// By whom, if it was not the entity itself.
+    pub by: Option<EntityId>,
+    /// How much, or which.
+    pub amount: u8,
+    /// Where.
+    pub at: Vector,
+    /// Which way.
+    pub direction: Vector,
+    /// Whether the head was hit.
+    pub is_head: bool,
+}
+
+impl Networked for Event {
+    fn fields<F: Fields>(&mut self, f: &mut F) {
+        f.choice("what", &mut self.what, &What::ALL);
+        f.choice("weapon", &mut self.weapon, &Weapon::ALL);
+        f.entity("by", &mut self.by);
+        f.int("amount", &mut self.amount, 0..=255);
+        f.field("at", &mut self.at, Rangeds::new(-REACH_METRES..=REACH_METRES, 0.03125));
+        f.direction("direction", &mut self.direction, 8);
+        f.bool("is_head", &mut self.is_head);
+    }
+}
+
+/// To whoever sees it; lost now and then, like a sound.
+pub(crate) const SEEN: Delivery =
+    Delivery { to: Audience::Seeing, is_reliable: false, is_saved: false };
+/// To everyone, for certain.
+pub(crate) const TOLD: Delivery =
+    Delivery { to: Audience::All, is_reliable: true, is_saved: false };

@@ -1,0 +1,66 @@
+//! Arena, the shooter of Sametick: rules and maps, and nothing else. No socket, no clock, no network model; chance
+//! only from the turn's dice. The same step is server, prediction, replay and test, natively and in the browser.
+//!
+//! ```
+//! use sametick::{Alone, PlayerId, Span};
+//! use sametick_arena::{Arena, Command, Content, Fighter, Mode, map};
+//!
+//! let content = Content::new(map::CORNERS, Mode::FreeForAll)?;
+//! let mut game = Alone::<Arena>::new(content, 1, Span::micros(16_667));
+//! game.join(PlayerId(0));
+//! for _ in 0..60 {
+//!     game.step([(PlayerId(0), Command { forward: 7, ..Command::default() })])?;
+//! }
+//! let (_, fighter) = game.world().owned::<Fighter>(PlayerId(0)).expect("it has joined");
+//! assert!(fighter.is_alive() && fighter.is_grounded);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `arena` | the order of a tick, and which entities there are |
+//! | `fighter`, `rocket`, `item`, `door`, `prop`, `target`, `seat`, `contest` | one kind of entity each |
+//! | `movement`, `weapon`, `damage` | what fighters do and suffer |
+//! | `solids` | what stands in the way during a tick |
+//! | `trace` | a match without anyone, for comparing machines |
+//! | [`map`] | maps: text, brushes, things, and what can be seen from where |
+//! | [`vector`], [`body`] | arithmetic, and how large a fighter is |
+//!
+//! Metres, seconds and radians; z points up, yaw turns left from +x.
+
+mod arena;
+pub mod body;
+mod command;
+mod content;
+mod contest;
+mod damage;
+mod door;
+mod event;
+mod fighter;
+mod item;
+pub mod map;
+mod movement;
+mod prop;
+mod rocket;
+mod seat;
+mod solids;
+mod target;
+mod trace;
+pub mod vector;
+mod weapon;
+
+pub use arena::{Arena, Entity};
+pub use command::{AXIS_MAX, Command, PITCH_MAX};
+pub use content::{Content, Mode, Tuning};
+pub use contest::{Contest, Phase};
+pub use door::Door;
+pub use event::{Event, What};
+pub use fighter::{ARMOUR_MAX, Fighter, HEALTH_MAX};
+pub use item::Item;
+pub use map::Map;
+pub use prop::{PROP_HALF_METRES, PROP_HEALTH, Prop};
+pub use rocket::{BLAST_METRES, ROCKET_SPEED, Rocket};
+pub use seat::{NAME_BYTES_MAX, Seat};
+pub use target::{TARGET_HALF_METRES, TARGET_HEALTH, Target};
+pub use trace::{anything, trace};
+pub use weapon::{Weapon, WeaponTuning};

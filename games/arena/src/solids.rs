@@ -1,0 +1,230 @@
+//! All that stands in the way during one tick: the map, doors and lifts where they are now, and the bodies of
+//! fighters and props where they were when the tick began. Nobody's turn comes first.
+
+use crate::arena::Entity;
+use crate::content::Content;
+use crate::door::Door;
+use crate::map::{Brush, Map, SKIN_METRES, Trace};
+use crate::vector::{Bounds, Vector, add, greatest, least, subtract};
+use sametick::{EntityId, World};
+
+/// The side of a square of the grid over the bodies.
+const SQUARE_METRES: f32 = 4.0;
+/// How many squares there are on each axis.
+const SQUARES: usize = (2.0 * crate::map::REACH_METRES / SQUARE_METRES) as usize;
+
+/// What stands in the way.
+pub(crate) struct Solids<'a> {
+    map: &'a Map,
+    movers: Vec<Mover<'a>>,
+    bodies: Vec<Body>,
+    /// Whether fighters stand in each other's way.
+    pub(crate) fighters_collide: bool,
+    /// Where the bodies of each square begin among `members`, and where the last ends.
+    starts: Vec<u32>,
+    members: Vec<u16>,
+}
+
+/// Someone or something that can be met.
+#[derive(Clone, Copy)]
+pub(crate) struct Body {
+    pub(crate) id: EntityId,
+    pub(crate) bounds: Bounds,
+    pub(crate) is_fighter: bool,
+}
+
+struct Mover<'a> {
+    brushes: &'a [Brush],
+    offset: Vector,
+}
+
+/// How a sweep went, and whom it met.
+pub(crate) struct Contact {
+    pub(crate) trace: Trace,
+    pub(crate) body: Option<EntityId>,
+}
+
+impl<'a> Solids<'a> {
+    pub(crate) fn new(
+        content: &'a Content,
+        world: &World<Entity>,
+        seconds: f64,
+        doors_open: impl Fn(&Door) -> f32,
+    ) -> Self {
+        let map = &content.map;
+        let doors = world.all::<Door>().filter_map(|(_, door)| {
+            let plan = map.doors.get(usize::from(door.index))?;
+            let offset = crate::vector::scale(plan.slide, doors_open(door));
+            Some(Mover { brushes: &plan.brushes, offset })
+        });
+        let lifts = map
+            .lifts
+            .iter()
+            .map(|lift| Mover { brushes: &lift.brushes, offset: [0.0, 0.0, lift.height(seconds)] });
+        let body = |id: EntityId, entity: &Entity| {
+            let is_fighter = matches!(entity, Entity::Fighter(_));
+            let is_solid = is_fighter || matches!(entity, Entity::Prop(_));
+            let bounds = entity.bounds().filter(|_| is_solid)?;
+            Some(Body { id, bounds, is_fighter })
+        };
+        let bodies = world.entities().filter_map(|(id, entity)| body(id, entity)).collect();
+        let fighters_collide = content.tuning.fighters_collide;
+        let movers = doors.chain(lifts).collect();
+        let mut solids =
+            Self { map, movers, bodies, fighters_collide, starts: Vec::new(), members: Vec::new() };
+        solids.sort_bodies();
+        solids
+    }
+
+    /// The map alone.
+    pub(crate) fn map(&self) -> &'a Map {
+        self.map
+    }
+
+    /// A line past all but the bodies.
+    pub(crate) fn ray(&self, from: Vector, to: Vector) -> Trace {
+        self.pass_movers([0.0; 3], from, to, self.map.ray(from, to))
+    }
+
+    /// Sweeps a box of these half sizes between two places of its middle. Whatever moves and already holds the
+    /// beginning does not count, so that one can always walk out of it.
+    pub(crate) fn sweep(
+        &self,
+        half: Vector,
+        from: Vector,
+        to: Vector,
+        ignored: impl Fn(&Body) -> bool,
+    ) -> Contact {
+        let mut trace = self.pass_movers(half, from, to, self.map.trace(half, from, to));
+        let mut struck = None;
+        self.near(Bounds { low: least(from, to), high: greatest(from, to) }.grown(half), |body| {
+            let skin = [SKIN_METRES; 3];
+            let met = cross_box(body.bounds.grown(add(half, skin)), from, to);
+            let Some((fraction, normal)) = met.filter(|(fraction, _)| *fraction < trace.fraction)
+            else {
+                return;
+            };
+            if !ignored(body) {
+                trace.meet(fraction, normal, from, to);
+                struck = Some(body.id);
+            }
+        });
+        Contact { trace, body: struck }
+    }
+
+    /// Whether a box is free of the map and of what moves in it; bodies do not count.
+    pub(crate) fn fits(&self, half: Vector, centre: Vector) -> bool {
+        let is_in = |mover: &Mover<'_>| {
+            let centre = subtract(centre, mover.offset);
+            mover.brushes.iter().any(|brush| brush.overlaps(half, centre))
+        };
+        self.map.fits(half, centre) && !self.movers.iter().any(is_in)
+    }
+
+    fn pass_movers(&self, half: Vector, from: Vector, to: Vector, mut trace: Trace) -> Trace {
+        for mover in &self.movers {
+            for brush in mover.brushes {
+                let mut own = Trace::free(to);
+                brush.sweep(
+                    half,
+                    subtract(from, mover.offset),
+                    subtract(to, mover.offset),
+                    &mut own,
+                );
+                if !own.started_inside && own.is_hit() {
+                    trace.meet(own.fraction, own.normal, from, to);
+                }
+            }
+        }
+        trace
+    }
+
+    fn sort_bodies(&mut self) {
+        let mut counts = vec![0_u32; SQUARES * SQUARES + 1];
+        for body in &self.bodies {
+            squares(body.bounds, |square| counts[square] += 1);
+        }
+        let mut start = 0;
+        for count in &mut counts {
+            start += *count;
+            *count = start;
+        }
+        // Filled from behind, each count comes to be where its square begins.
+        let mut members = vec![0; start as usize];
+        for (index, body) in self.bodies.iter().enumerate().rev() {
+            squares(body.bounds, |square| {
+                counts[square] -= 1;
+                members[counts[square] as usize] = index as u16;
+            });
+        }
+        (self.starts, self.members) = (counts, members);
+    }
+
+    /// Calls `meet` with every body in the squares that a box touches, some more than once.
+    fn near(&self, bounds: Bounds, mut meet: impl FnMut(&Body)) {
+        squares(bounds, |square| {
+            let members = self.starts[square] as usize..self.starts[square + 1] as usize;
+            for &member in &self.members[members] {
+                meet(&self.bodies[usize::from(member)]);
+            }
+        });
+    }
+}
+
+/// Calls `visit` with every square that a box touches.
+fn squares(bounds: Bounds, mut visit: impl FnMut(usize)) {
+    let square = |metres: f32| {
+        (((metres + crate::map::REACH_METRES) / SQUARE_METRES) as usize).min(SQUARES - 1)
+    };
+    for row in square(bounds.low[1])..=square(bounds.high[1]) {
+        for column in square(bounds.low[0])..=square(bounds.high[0]) {
+            visit(row * SQUARES + column);
+        }
+    }
+}
+
+/// When and on which side a line enters a box; none if it begins inside.
+pub(crate) fn cross_box(bounds: Bounds, from: Vector, to: Vector) -> Option<(f32, Vector)> {
+    let (mut enters, mut leaves, mut normal) = (f32::NEG_INFINITY, f32::INFINITY, [0.0; 3]);
+    for axis in 0..3 {
+        let way = to[axis] - from[axis];
+        if way == 0.0 {
+            if from[axis] <= bounds.low[axis] || from[axis] >= bounds.high[axis] {
+                return None;
+            }
+            continue;
+        }
+        let (near, far) = if way > 0.0 {
+            (bounds.low[axis], bounds.high[axis])
+        } else {
+            (bounds.high[axis], bounds.low[axis])
+        };
+        let enters_here = (near - from[axis]) / way;
+        if enters_here > enters {
+            (enters, normal) = (enters_here, [0.0; 3]);
+            normal[axis] = -way.signum();
+        }
+        leaves = leaves.min((far - from[axis]) / way);
+    }
+    ((0.0..=1.0).contains(&enters) && enters <= leaves).then_some((enters, normal))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_enters_a_box_on_the_side_it_comes_from() {
+        let bounds = Bounds { low: [0.0; 3], high: [1.0; 3] };
+        assert_eq!(
+            cross_box(bounds, [-1.0, 0.5, 0.5], [1.0, 0.5, 0.5]),
+            Some((0.5, [-1.0, 0.0, 0.0]))
+        );
+        assert_eq!(
+            cross_box(bounds, [0.5, 0.5, 3.0], [0.5, 0.5, -1.0]),
+            Some((0.5, [0.0, 0.0, 1.0]))
+        );
+        assert_eq!(cross_box(bounds, [0.5; 3], [3.0, 0.5, 0.5]), None, "it begins inside");
+        assert_eq!(cross_box(bounds, [-1.0, 2.0, 0.5], [1.0, 2.0, 0.5]), None);
+    }
+}

@@ -1,0 +1,8 @@
+//! The rules of the arena, each in a small world of its own.
+
+mod chaos;
+mod matches;
+mod movement;
+mod play;
+mod things;
+mod weapons;

@@ -1,0 +1,70 @@
+//! Phases, rounds, teams, spectators and names.
+
+use crate::play::{FIRST, Play, SECOND, hall};
+use sametick::PlayerId;
+use sametick_arena::{Contest, Mode, Phase, Seat, Tuning};
+
+fn contest(play: &Play) -> Contest {
+    play.world().all::<Contest>().next().expect("there is one").1.clone()
+}
+
+fn seats(play: &Play) -> Vec<Seat> {
+    play.world().all::<Seat>().map(|(_, seat)| seat.clone()).collect()
+}
+
+#[test]
+fn a_round_ends_at_its_limit_and_another_begins() {
+    let tuning = Tuning { score_limit: 1, pause_seconds: 0.5, ..Tuning::default() };
+    let mut play = Play::with(&hall("", ""), 60, 2, Mode::Teams, tuning);
+    assert_eq!((contest(&play).phase, contest(&play).round), (Phase::Playing, 1));
+    play.hold(FIRST, |command| command.fire = true);
+    assert!(play.until(|play| contest(play).phase == Phase::Over));
+    assert_eq!(contest(&play).team_scores, [1, 0]);
+    play.hold(FIRST, |command| command.fire = false);
+    assert!(play.until(|play| contest(play).phase == Phase::Playing));
+    assert_eq!(contest(&play).round, 2);
+    assert!(seats(&play).iter().all(|seat| seat.score == 0));
+    assert_eq!(play.fighter(SECOND).health, 100);
+}
+
+#[test]
+fn time_ends_a_round_too() {
+    let tuning = Tuning { round_seconds: 3.0, pause_seconds: 0.5, ..Tuning::default() };
+    let mut play = Play::with(&hall("", ""), 60, 1, Mode::FreeForAll, tuning);
+    play.run(2.0);
+    assert_eq!(contest(&play).phase, Phase::Playing);
+    assert!(play.until(|play| contest(play).phase == Phase::Over));
+}
+
+#[test]
+fn a_duel_waits_until_both_are_ready_and_the_third_watches() {
+    let tuning = Tuning { pause_seconds: 0.5, ..Tuning::default() };
+    let mut play = Play::with(&hall("", ""), 60, 3, Mode::Duel, tuning);
+    assert_eq!(contest(&play).phase, Phase::Waiting);
+    assert!(play.fighter(PlayerId(2)).is_away);
+    play.hold(FIRST, |command| command.ready = true);
+    play.run(1.0);
+    assert_eq!(contest(&play).phase, Phase::Waiting);
+    play.hold(SECOND, |command| command.ready = true);
+    play.run(1.0);
+    assert_eq!(contest(&play).phase, Phase::Playing);
+    play.hold(SECOND, |command| command.watch = true);
+    play.run(0.1);
+    assert!(play.fighter(SECOND).is_away && !play.fighter(PlayerId(2)).is_away);
+    assert_eq!(contest(&play).phase, Phase::Playing, "the third has taken the place");
+}
+
+#[test]
+fn teams_are_even_and_a_name_is_spelled() {
+    let mut play = Play::new(&hall("", ""), 60, 5);
+    let teams: Vec<u8> = seats(&play).iter().map(|seat| seat.team).collect();
+    assert_eq!(teams, [1, 2, 1, 2, 1]);
+    for (at, letter) in "Ada".bytes().enumerate() {
+        play.hold(FIRST, |command| (command.letter, command.letter_at) = (letter, at as u8));
+        play.tick();
+    }
+    assert_eq!(&*seats(&play)[0].name, "Ada");
+    play.game.leave(FIRST);
+    play.tick();
+    assert_eq!(seats(&play).len(), 4);
+}
