@@ -119,25 +119,36 @@ impl BitWriter {
         }
     }
 
-    /// Writes the first `bits` of `words`; what stands behind them in the last word is zero.
+    /// Writes the `bits` that begin at the bit `start` of `words`; the word they end in, or before, must
+    /// be there.
     #[inline]
-    pub(crate) fn write_words(&mut self, words: &[u64], bits: u32) {
-        let (whole, rest) = words.split_at(bits as usize / 64);
-        let (start, filled) = (self.bytes.len(), self.pending_bits);
-        if start + 8 * whole.len() > self.bytes_max {
+    pub(crate) fn write_range(&mut self, words: &[u64], start: usize, bits: usize) {
+        let first = bits.min(64 - self.pending_bits as usize);
+        if first == 0 {
+            return;
+        }
+        // As many as make the message stand on a word: all others are then moved by one distance, which
+        // the compiler does for several at once.
+        self.write(pick(words, start, first), first as u32);
+        let (start, bits) = (start + first, bits - first);
+        let (at, whole, shift) = (start / 64, bits / 64, start % 64);
+        if self.bytes.len() + 8 * whole > self.bytes_max {
             self.overflowed = true;
             return;
         }
-        self.bytes.resize(start + 8 * whole.len(), 0);
-        let mut pending = self.pending;
-        for (place, word) in self.bytes[start..].as_chunks_mut::<8>().0.iter_mut().zip(whole) {
-            *place = (pending | word << filled).to_le_bytes();
-            // Shifted in two steps: with nothing pending before, all 64 bits went out.
-            pending = word >> (63 - filled) >> 1;
+        if whole > 0 {
+            let end = self.bytes.len();
+            self.bytes.resize(end + 8 * whole, 0);
+            let places = self.bytes[end..].as_chunks_mut::<8>().0;
+            let pairs = words[at..][..whole].iter().zip(&words[at + 1..][..whole]);
+            for (place, (low, high)) in places.iter_mut().zip(pairs) {
+                // Shifted in two steps: on a word already, nothing of the next is needed.
+                *place = (low >> shift | high << 1 << (63 - shift)).to_le_bytes();
+            }
         }
-        self.pending = pending;
-        if let (left @ 1.., Some(last)) = (bits % 64, rest.first()) {
-            self.write(*last, left);
+        if !bits.is_multiple_of(64) {
+            let (start, left) = (start + 64 * whole, bits % 64);
+            self.write(pick(words, start, left), left as u32);
         }
     }
 
@@ -190,6 +201,14 @@ impl BitWriter {
             self.overflowed = true;
         }
     }
+}
+
+/// The 1 to 64 bits that begin at the bit `start`.
+#[inline]
+fn pick(words: &[u64], start: usize, bits: usize) -> u64 {
+    let (at, shift) = (start / 64, start % 64);
+    let high = words.get(at + 1).copied().unwrap_or(0);
+    (words[at] >> shift | high << 1 << (63 - shift)) & u64::MAX >> (64 - bits)
 }
 
 /// Reads integers back; after the first error every read gives zero.

@@ -101,8 +101,9 @@ struct Player<G: Game> {
     /// Whether it is told what others ask for, to predict them too.
     wants_commands: bool,
     last_command: Option<G::Command>,
-    /// Who was in sight in the last snapshot.
-    seen: Vec<EntityId>,
+    /// The slots in sight in the last snapshot, and of which tick that was.
+    seen: Slots,
+    seen_at: Tick,
     events: Vec<(bool, Vec<u8>)>,
 }
 
@@ -153,7 +154,8 @@ impl<G: Game> SnapshotServer<G> {
             snapshot_every: self.rates.ticks_per_snapshot,
             wants_commands: false,
             last_command: None,
-            seen: Vec::new(),
+            seen: Slots::default(),
+            seen_at: Tick(0),
             // What happened before and still matters.
             events: self.saved.iter().map(|(_, message)| (true, message.clone())).collect(),
         });
@@ -284,7 +286,10 @@ impl<G: Game> SnapshotServer<G> {
     /// Queues events for those who are to be told.
     fn distribute(&mut self, events: Vec<Emitted<G::Event>>) {
         self.saved.retain(|(key, _)| self.world.contains(key.entity));
-        let (world, content) = (&self.world, &self.content);
+        let (world, content, versions) = (&self.world, &self.content, &self.versions);
+        let has_seen = |player: &Player<G>, entity: EntityId| {
+            player.seen.contains(entity.slot()) && versions.was_there(entity, player.seen_at)
+        };
         // Who is new since a player's last snapshot is looked for only if something happens to it.
         let sees_now = |player: &Player<G>, entity: EntityId| {
             let mut visible = Slots::default();
@@ -305,7 +310,7 @@ impl<G: Game> SnapshotServer<G> {
                     Audience::All => true,
                     Audience::One(one) => one == player.id,
                     Audience::Seeing => {
-                        player.seen.contains(&key.entity) || sees_now(player, key.entity)
+                        has_seen(player, key.entity) || sees_now(player, key.entity)
                     }
                 };
                 if is_meant && player.events.len() < EVENTS_WAITING_MAX {
@@ -321,6 +326,12 @@ impl<G: Game> SnapshotServer<G> {
                 self.saved.push((key, message));
             }
         }
+    }
+
+    /// Whether there is anything to say to a player now.
+    pub(crate) fn has_news_for(&mut self, to: PlayerId) -> bool {
+        let player = find(&mut self.players, to);
+        player.is_some_and(|player| player.snapshot_is_due || !player.events.is_empty())
     }
 
     /// Hands out what a player is to be told of events: whether reliably, and the message.
@@ -349,8 +360,8 @@ impl<G: Game> SnapshotServer<G> {
         let Some(player) = find(&mut self.players, to) else { return };
         self.visible.clear();
         G::relevant(&self.world, &self.content, to, &mut self.visible);
-        player.seen.clear();
-        player.seen.extend(self.visible.iter().filter_map(|slot| self.world.tenant(slot)));
+        player.seen.clone_from(&self.visible);
+        player.seen_at = self.world.tick();
         let margin = player.margin_micros.take().map(|micros| micros / MARGIN_UNIT_MICROS);
         let margin = margin.map_or(0, |units| units.clamp(-16_383, 16_383) + 16_384);
         let repeated = std::mem::take(&mut player.commands.repeated).min(63);

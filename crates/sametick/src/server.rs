@@ -132,6 +132,9 @@ impl<G: Game> Server<G> {
         self.half.advance(now);
         for seat in &self.seats {
             let Some(connection) = seat.connection else { continue };
+            if !self.half.has_news_for(seat.player) {
+                continue;
+            }
             for (is_reliable, event) in self.half.take_events(seat.player) {
                 let message = [&[EVENT], &event[..]].concat();
                 if !is_reliable {

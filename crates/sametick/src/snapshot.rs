@@ -24,13 +24,13 @@
 //! | any | each change: if whole, generation and kind, against initial values; else against the base |
 
 use crate::bits::{BitReader, BitWriter};
-use crate::changes::{Change, Changes};
+use crate::changes::{Change, Changes, Known};
 use crate::delta;
 use crate::entity::{ENTITY_SLOTS_MAX, EntityId, GENERATION_BITS};
 use crate::record::Layout;
 use crate::slots::{CHUNK_SLOTS, Slots, places, read_members, write_members};
 use crate::table::{Head, Table};
-use crate::versions::{GROUP_SLOTS, VersionId, Versions};
+use crate::versions::{Chunk, VersionId, Versions};
 use crate::world::PlayerId;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -43,8 +43,6 @@ const HEAD_BITS_MAX: usize = 16 + 6 + 2 * 8;
 
 /// The most that a chunk takes besides: who is in sight, who is carried, and who of them whole.
 const CHUNK_HEAD_BITS_MAX: usize = 33 + 34 + 33;
-/// How many groups of neighbours make a chunk.
-const CHUNK_GROUPS: usize = CHUNK_SLOTS / GROUP_SLOTS;
 
 const NUMBER_BITS: u32 = 16;
 /// How far back a base is; zero is the empty table that both ends begin with.
@@ -87,19 +85,17 @@ pub(crate) struct Frame<'a, F> {
     pub(crate) update_every: F,
 }
 
-/// Changed neighbours that may be carried together: which of their group, and their changes in the
-/// cache.
+/// Changed neighbours that may be carried together: of which chunk, and their changes in the cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate {
-    group: usize,
-    members: u8,
+    chunk: usize,
     change: Change,
 }
 
 impl Candidate {
     /// The first of its slots.
     fn slot(&self) -> usize {
-        self.group * GROUP_SLOTS + self.members.trailing_zeros() as usize
+        self.chunk * CHUNK_SLOTS + self.change.members.trailing_zeros() as usize
     }
 }
 
@@ -211,7 +207,7 @@ impl ClientBase {
     }
 
     /// Finds what changed, chunk by chunk until a part is full; gives the chunk where the next starts.
-    /// Neighbours come together if they may, unless one of them is the viewer's own.
+    /// Neighbours come together if they may, but for the viewer's own.
     fn choose(
         &self,
         frame: &mut Frame<'_, impl Fn(EntityId) -> u32>,
@@ -222,32 +218,19 @@ impl ClientBase {
         (together, bits_max): (bool, usize),
     ) -> usize {
         frame.candidates.clear();
-        let groups = frame.versions.slots_used() / GROUP_SLOTS;
         let mut bits_used = HEAD_BITS_MAX;
         for chunk in chunks.clone() {
             let before = frame.candidates.len();
-            let mut chunk_bits = CHUNK_HEAD_BITS_MAX;
-            let first = chunk * CHUNK_GROUPS;
-            for group in first..(first + CHUNK_GROUPS).min(groups) {
-                let is_own = own.iter().any(|(_, slot)| slot / GROUP_SLOTS == group);
-                let in_sight = chunk_of(visible, chunk) >> (group % CHUNK_GROUPS * GROUP_SLOTS);
-                let members = self.due(frame, own, group, now) & in_sight as u8;
-                let Frame { layouts, versions, changes, candidates, .. } = frame;
-                let known = &now.versions.as_chunks::<GROUP_SLOTS>().0[group];
-                if members != 0 && together && !is_own {
-                    let change = changes.get_run(layouts, versions, group, (known, members));
-                    chunk_bits += change.bits as usize;
-                    candidates.push(Candidate { group, members, change });
-                    continue;
-                }
-                for place in places(u32::from(members)) {
-                    let slot = group * GROUP_SLOTS + place;
-                    let pair = (known[place], versions.newest(slot, own));
-                    let change = changes.get(layouts, versions, slot, pair);
-                    chunk_bits += change.bits as usize;
-                    candidates.push(Candidate { group, members: 1 << place, change });
-                }
+            let versions = &now.versions.as_chunks().0[chunk];
+            let in_sight = chunk_of(visible, chunk);
+            let wanted = in_sight & !self.resting(frame, chunk, in_sight, now);
+            let known = Known { versions, wanted, own: places_of(own, chunk) };
+            if !(together && choose_together(frame, own, chunk, known)) {
+                choose_alone(frame, own, chunk, known, wanted);
             }
+            let chosen = frame.candidates[before..].iter();
+            let chunk_bits: usize = chosen.map(|candidate| candidate.change.bits as usize).sum();
+            let chunk_bits = CHUNK_HEAD_BITS_MAX + chunk_bits;
             if bits_used + chunk_bits > bits_max && chunk > chunks.start {
                 frame.candidates.truncate(before);
                 return chunk;
@@ -257,35 +240,30 @@ impl ClientBase {
         chunks.end
     }
 
-    /// Who of a group changed and is to be told of now, a bit each.
+    /// Who of a chunk changed, but is told of only now and then, and not now.
     #[inline]
-    fn due(
+    fn resting(
         &self,
         frame: &Frame<'_, impl Fn(EntityId) -> u32>,
-        own: Own<'_>,
-        group: usize,
+        chunk: usize,
+        in_sight: u32,
         now: &SentTable,
-    ) -> u8 {
-        let slots = group * GROUP_SLOTS..(group + 1) * GROUP_SLOTS;
-        let known = &now.versions.as_chunks::<GROUP_SLOTS>().0[group];
-        let mut newest = *frame.versions.group(group);
-        for (_, slot) in own.iter().filter(|(_, slot)| slots.contains(slot)) {
-            newest[slot - slots.start] = frame.versions.newest(*slot, own);
-        }
-        let mut members = 0;
-        for place in 0..GROUP_SLOTS {
-            let is_news = newest[place] != known[place] && !newest[place].is_none();
-            members |= u8::from(is_news) << place;
-        }
-        for place in places(u32::from(members)) {
-            let entity = frame.versions.get(newest[place]).map(|(head, _)| head.id);
-            let every = u64::from(entity.map_or(1, &frame.update_every));
-            let age = || now.number - self.carried[slots.start + place];
-            if every > 1 && !known[place].is_none() && age() < every {
-                members &= !(1 << place);
+    ) -> u32 {
+        let known: &Chunk = &now.versions.as_chunks().0[chunk];
+        let newest = frame.versions.chunk(chunk);
+        let mut resting = 0;
+        // All places in turn: a game that never has anyone rest pays nothing for the loop.
+        for place in 0..CHUNK_SLOTS {
+            let is_news = newest[place] != known[place] && !known[place].is_none();
+            if in_sight & 1 << place == 0 || !is_news {
+                continue;
             }
+            let Some((head, _)) = frame.versions.get(newest[place]) else { continue };
+            let every = u64::from((frame.update_every)(head.id));
+            let age = || now.number - self.carried[chunk * CHUNK_SLOTS + place];
+            resting |= u32::from(every > 1 && age() < every) << place;
         }
-        members
+        resting
     }
 
     /// Writes one part: the changes that were chosen, on the table `now`, which is then the part's.
@@ -305,14 +283,11 @@ impl ClientBase {
         bits.write(chunks.len() as u64, CHUNK_BITS);
         let mut rest = &frame.candidates[..];
         for chunk in chunks.clone() {
-            let end = (chunk + 1) * CHUNK_GROUPS;
-            let count = rest.iter().position(|c| c.group >= end).unwrap_or(rest.len());
+            let count = rest.iter().position(|c| c.chunk > chunk).unwrap_or(rest.len());
             let (carried, behind) = rest.split_at(count);
             rest = behind;
-            let [members, whole] = carried.iter().fold([0, 0], |sum, candidate| {
-                let place = candidate.group % CHUNK_GROUPS * GROUP_SLOTS;
-                let pair = [candidate.members, candidate.change.whole];
-                [0, 1].map(|index| sum[index] | u32::from(pair[index]) << place)
+            let [members, whole] = carried.iter().fold([0, 0], |[members, whole], candidate| {
+                [members | candidate.change.members, whole | candidate.change.whole]
             });
             // Whom the client does not know yet, and is not told of now, it cannot see.
             let is_known = |slot: usize| {
@@ -333,8 +308,8 @@ impl ClientBase {
             write_members(bits, whole, members);
             for candidate in carried {
                 frame.changes.write(candidate.change, bits);
-                self.carry(frame.versions, own, candidate, &mut now);
             }
+            self.carry(frame.versions, own, (chunk, members), &mut now);
         }
         now.chunks = chunks;
         self.tables.push_back(now);
@@ -343,23 +318,23 @@ impl ClientBase {
         }
     }
 
-    /// Notes that the client will have what a candidate carried.
+    /// Notes that the client will have what was carried of a chunk.
     #[inline]
     fn carry(
         &mut self,
         versions: &Versions,
         own: Own<'_>,
-        carried: &Candidate,
+        (chunk, members): (usize, u32),
         now: &mut SentTable,
     ) {
-        let first = carried.group * GROUP_SLOTS;
-        if carried.members == u8::MAX {
-            // A whole group is never the viewer's own.
-            now.versions[first..][..GROUP_SLOTS].copy_from_slice(versions.group(carried.group));
-            self.carried[first..][..GROUP_SLOTS].fill(now.number);
-            return;
+        let first = chunk * CHUNK_SLOTS;
+        let mut one_by_one = members;
+        if members == u32::MAX {
+            now.versions[first..][..CHUNK_SLOTS].copy_from_slice(versions.chunk(chunk));
+            self.carried[first..][..CHUNK_SLOTS].fill(now.number);
+            one_by_one = places_of(own, chunk);
         }
-        for slot in places(u32::from(carried.members)).map(|place| first + place) {
+        for slot in places(one_by_one).map(|place| first + place) {
             now.versions[slot] = versions.newest(slot, own);
             self.carried[slot] = now.number;
         }
@@ -408,6 +383,55 @@ impl ClientBase {
 
 /// What belongs to the viewer, by slot.
 type Own<'a> = &'a [(PlayerId, usize)];
+
+/// Which slots of a chunk belong to the viewer, a bit each.
+#[inline]
+fn places_of(own: Own<'_>, chunk: usize) -> u32 {
+    let here = own.iter().filter(|(_, slot)| slot / CHUNK_SLOTS == chunk);
+    here.fold(0, |places, (_, slot)| places | 1 << (slot % CHUNK_SLOTS))
+}
+
+/// Takes a chunk's changes together, with the viewer's own between them; false if nobody keeps them.
+#[inline]
+fn choose_together<F>(
+    frame: &mut Frame<'_, F>,
+    own: Own<'_>,
+    chunk: usize,
+    known: Known<'_>,
+) -> bool {
+    let Some(run) = frame.changes.run(frame.layouts, frame.versions, chunk, known) else {
+        return false;
+    };
+    let mut from = 0;
+    for place in places(known.own) {
+        let change = frame.changes.part(run, from..place);
+        frame.candidates.extend(change.map(|change| Candidate { chunk, change }));
+        choose_alone(frame, own, chunk, known, known.wanted & 1 << place);
+        from = place + 1;
+    }
+    let change = frame.changes.part(run, from..CHUNK_SLOTS);
+    frame.candidates.extend(change.map(|change| Candidate { chunk, change }));
+    true
+}
+
+/// Takes the changes of some of a chunk one by one.
+fn choose_alone<F>(
+    frame: &mut Frame<'_, F>,
+    own: Own<'_>,
+    chunk: usize,
+    known: Known<'_>,
+    wanted: u32,
+) {
+    let Frame { layouts, versions, changes, candidates, .. } = frame;
+    for place in places(wanted) {
+        let slot = chunk * CHUNK_SLOTS + place;
+        let (from, to) = (known.versions[place], versions.newest(slot, own));
+        if from != to && !to.is_none() {
+            let change = changes.get(layouts, versions, slot, (from, to));
+            candidates.push(Candidate { chunk, change });
+        }
+    }
+}
 
 fn fits(candidates: &[Candidate], bits_max: usize) -> bool {
     let bits: usize = candidates.iter().map(|candidate| candidate.change.bits as usize).sum();

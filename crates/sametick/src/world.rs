@@ -128,11 +128,6 @@ impl<E: Entities> World<E> {
         slots.map(|(index, slot)| Some((slot.id(index)?, slot.owner, slot.entity.as_mut()?)))
     }
 
-    /// Who stands in a slot.
-    pub(crate) fn tenant(&self, slot: usize) -> Option<EntityId> {
-        self.slots.get(slot).filter(|slot| slot.entity.is_some())?.id(slot)
-    }
-
     /// Adds the slots of everyone.
     pub(crate) fn occupied(&self, slots: &mut Slots) {
         let bit = |slot: &Slot<E>| u32::from(slot.entity.is_some());
