@@ -230,7 +230,9 @@ impl<'a> BitReader<'a> {
     pub fn read(&mut self, bits: u32) -> u64 {
         assert!(bits.wrapping_sub(1) < 64, "a read is 1 to 64 bits wide");
         let (byte, shift) = (self.position / 8, self.position as u32 % 8);
-        let value = match self.bytes.get(byte..).and_then(|rest| rest.first_chunk::<8>()) {
+        // Asked for as a range of eight, its end is all that is compared.
+        let value = match self.bytes.get(byte..byte + 8).and_then(|eight| eight.first_chunk::<8>())
+        {
             Some(chunk) if shift + bits <= 64 => u64::from_le_bytes(*chunk) >> shift,
             _ => return self.read_near_end(bits),
         };

@@ -4,7 +4,7 @@ use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::delta::{self, SEQUENCE_RECORDS_MAX};
 use crate::fields::Networked;
 use crate::game::Game;
-use crate::record::{Layout, settle};
+use crate::record::{Layout, Row, settle};
 use crate::world::Tick;
 use std::collections::VecDeque;
 
@@ -113,11 +113,12 @@ impl<C: Networked> CommandQueue<C> {
 
     /// Reads what [`CommandLog::write`] wrote into `commands`, as far as it is news. Those for the past
     /// improve the next guess, those too far ahead are not taken. Gives the first tick that nothing had
-    /// come for, if there is one: how early that one is, is how early commands are.
+    /// come for, if there is one: how early that one is, is how early commands are. `row` is room for one.
     pub(crate) fn read(
         &self,
         bits: &mut BitReader<'_>,
         layout: &Layout,
+        row: &mut Row,
         commands: &mut Vec<(Tick, C)>,
     ) -> Result<Option<Tick>, Malformed> {
         commands.clear();
@@ -126,9 +127,13 @@ impl<C: Networked> CommandQueue<C> {
         // Whoever has one has those before it: they are not read.
         let unknown = ticks.clone().take(REPEATED_COMMANDS_MAX);
         let unknown = unknown.take_while(|tick| self.place_of(*tick) != Place::Known).count();
-        let count = delta::read_some(bits, layout, unknown, &mut |words| {
+        let count = delta::read_some(bits, layout, unknown, row, &mut |row| {
             let wanted = ticks.next().filter(|tick| self.place_of(*tick) == Place::Wanted);
-            commands.extend(wanted.map(|tick| (tick, layout.value(words))));
+            if let Some(tick) = wanted {
+                let mut command = C::default();
+                layout.scatter(row, &mut command);
+                commands.push((tick, command));
+            }
         });
         if bits.failed() || count == 0 {
             return Err(Malformed);
@@ -195,7 +200,7 @@ mod tests {
     use super::*;
     use crate::fields::Fields;
     use crate::game::{NoEvent, Turn};
-    use crate::record::Precision;
+    use crate::record::{Precision, ROW_WORDS};
     use crate::world::World;
 
     #[derive(Clone, Debug, Default, PartialEq)]
@@ -236,7 +241,8 @@ mod tests {
 
     fn read(queue: &mut CommandQueue<Key>, message: &[u8]) -> Result<Option<Tick>, Malformed> {
         let mut commands = Vec::new();
-        let first_new = queue.read(&mut BitReader::new(message), &layout(), &mut commands)?;
+        let (mut bits, mut row) = (BitReader::new(message), [0; ROW_WORDS]);
+        let first_new = queue.read(&mut bits, &layout(), &mut row, &mut commands)?;
         queue.take(&mut commands);
         Ok(first_new)
     }

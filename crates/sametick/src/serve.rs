@@ -10,7 +10,7 @@ use crate::entity::EntityId;
 use crate::events::{self, SAVED_EVENTS_MAX};
 use crate::fields::Networked;
 use crate::game::{Audience, Emitted, EventKey, Game, Turn};
-use crate::record::{Layout, Precision};
+use crate::record::{Layout, Precision, ROW_WORDS, Row};
 use crate::slots::Slots;
 use crate::snapshot::{Candidate, ClientBase, Frame};
 use crate::time::{Span, Time};
@@ -37,7 +37,7 @@ impl Default for Rates {
 const CATCH_UP_TICKS_MAX: u32 = 10;
 
 /// How often versions that nobody names are swept away.
-const SWEEP_TICKS: u32 = 15;
+const SWEEP_TICKS: u32 = 30;
 
 /// What precedes each message to a client.
 pub(crate) const WELCOME: u8 = 0;
@@ -74,8 +74,9 @@ pub(crate) struct SnapshotServer<G: Game> {
     changes: Changes,
     candidates: Vec<Candidate>,
     players: Vec<Player<G>>,
-    /// The commands of one message.
+    /// The commands of one message, and room for reading one.
     commands_read: Vec<(Tick, G::Command)>,
+    command_row: Box<Row>,
     /// The commands of one tick.
     commands: Vec<(PlayerId, Option<G::Command>)>,
     joined: Vec<PlayerId>,
@@ -131,6 +132,7 @@ impl<G: Game> SnapshotServer<G> {
             candidates: Vec::new(),
             players: Vec::new(),
             commands_read: Vec::new(),
+            command_row: Box::new([0; ROW_WORDS]),
             commands: Vec::new(),
             joined: Vec::new(),
             left: Vec::new(),
@@ -206,11 +208,11 @@ impl<G: Game> SnapshotServer<G> {
         let wants_commands = bits.read_bool();
         let newest = bits.read(32);
         let before = bits.read(32) as u32;
-        let first_new =
-            player.commands.read(&mut bits, &self.command_layout, &mut self.commands_read);
+        let Self { command_layout, command_row, commands_read, .. } = self;
+        let first_new = player.commands.read(&mut bits, command_layout, command_row, commands_read);
         bits.finish()?;
         let first_new = first_new?;
-        player.commands.take(&mut self.commands_read);
+        player.commands.take(commands_read);
         player.snapshot_every = every.max(self.rates.ticks_per_snapshot);
         player.wants_commands = wants_commands;
         player.base.acknowledge(newest, before);
@@ -393,13 +395,15 @@ impl<G: Game> SnapshotServer<G> {
         self.bits.clear();
         head(&mut self.bits);
         write_others(&mut self.bits, command_layout, &others);
-        let mut finished = |number: u64, bits: &mut BitWriter| {
+        let mut finished = |number: u64, bits: &mut BitWriter, more: bool| {
             if let Ok(message) = bits.finish() {
                 part(number, message);
             }
-            bits.clear();
-            head(bits);
-            write_others::<G::Command>(bits, command_layout, &[]);
+            if more {
+                bits.clear();
+                head(bits);
+                write_others::<G::Command>(bits, command_layout, &[]);
+            }
         };
         let limits = (bytes_max, budget_bytes);
         player.base.write(&mut frame, to, &self.visible, limits, &mut finished, &mut self.bits);
@@ -440,9 +444,12 @@ impl<G: Game> SnapshotServer<G> {
     }
 }
 
-/// Players are kept by number.
+/// Players are kept by number; while nobody has left, each stands at its own.
 fn find<G: Game>(players: &mut [Player<G>], id: PlayerId) -> Option<&mut Player<G>> {
-    let index = players.binary_search_by_key(&id, |player| player.id).ok()?;
+    let likely = usize::from(id.0);
+    let is_there = players.get(likely).is_some_and(|player| player.id == id);
+    let search = || players.binary_search_by_key(&id, |player| player.id).ok();
+    let index = if is_there { likely } else { search()? };
     players.get_mut(index)
 }
 

@@ -62,6 +62,8 @@ pub(crate) struct ClientBase {
     spare: Vec<SentTable>,
     /// By slot, the number of the part that last carried it.
     carried: Vec<u64>,
+    /// What the client last said it has.
+    told: (u64, u32),
 }
 
 #[derive(Debug, Default)]
@@ -107,6 +109,11 @@ impl ClientBase {
 
     /// Takes in that the client has decoded the part `newest` and, a bit each, which of the 32 before it.
     pub(crate) fn acknowledge(&mut self, newest: u64, before: u32) {
+        // Said again until there is news: most often nothing new is in it.
+        if self.told == (newest, before) {
+            return;
+        }
+        self.told = (newest, before);
         let is_told = |number: u64| match newest.checked_sub(number) {
             Some(0) => true,
             Some(back @ 1..=32) => before & 1 << (back - 1) != 0,
@@ -152,7 +159,7 @@ impl ClientBase {
     }
 
     /// Writes the parts of a snapshot of those in sight, each of at most `bytes_max`, and hands each
-    /// out. At most `budget_bytes` are written: the viewer's own come first, then those who were carried
+    /// out with whether more follow. At most `budget_bytes` are written: the viewer's own come first, then those who were carried
     /// least recently, so that everyone's turn comes.
     pub(crate) fn write(
         &mut self,
@@ -160,7 +167,7 @@ impl ClientBase {
         viewer: PlayerId,
         visible: &Slots,
         (bytes_max, budget_bytes): (usize, usize),
-        part: &mut impl FnMut(u64, &mut BitWriter),
+        part: &mut impl FnMut(u64, &mut BitWriter, bool),
         bits: &mut BitWriter,
     ) {
         let slots = frame.versions.slots_used();
@@ -180,8 +187,8 @@ impl ClientBase {
             }
             self.write_part(frame, own, visible, from..end, (now, back), bits);
             budget_bits = budget_bits.saturating_sub(bits.bits_written() - before);
-            part(self.last_number, bits);
             from = end;
+            part(self.last_number, bits, from < chunks);
             if from >= chunks {
                 return;
             }

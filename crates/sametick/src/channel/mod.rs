@@ -357,6 +357,20 @@ impl Channel {
         }
     }
 
+    /// Whether nothing waits to be sent, whatever the budget is: [`transmit`](Channel::transmit) would give
+    /// nothing. It is asked far more often than there is something.
+    #[inline]
+    pub(crate) fn is_idle(&self, now: Time) -> bool {
+        let is_waited_for = |since| now - since >= ACKNOWLEDGE_WITHIN;
+        self.state == State::Open
+            && self.outbox.is_empty()
+            && self.outgoing.is_empty()
+            && !self.ping_is_due
+            && now - self.spoke_at < self.settings.keep_alive
+            && self.received.unacknowledged() < UNACKNOWLEDGED_MAX
+            && !self.received.waiting_since().is_some_and(is_waited_for)
+    }
+
     /// Writes the next packet's body into `body`, which starts empty, and gives its number; nothing
     /// if there is nothing to send now. Call it until there is nothing.
     pub fn transmit(&mut self, now: Time, body: &mut BitWriter) -> Option<u64> {
@@ -379,19 +393,24 @@ impl Channel {
             State::Open => {
                 let quiet = self.spoke_at + self.settings.keep_alive;
                 let quiet = if self.ping_is_due { self.spoke_at } else { quiet };
-                let acknowledge = self.received.waiting_since().map(|since| {
+                let mut wake = quiet.min(self.next_deadline());
+                if let Some(since) = self.received.waiting_since()
+                    && since + ACKNOWLEDGE_WITHIN < wake
+                {
                     // As in `plan`: without a budget they gather for longer.
                     let patient = ACKNOWLEDGE_WITHIN * u64::from(PATIENCE_WITHOUT_BUDGET);
                     let affordable = self.rate.affordable_at(self.settings.overhead_bytes + 1);
-                    affordable.clamp(since + ACKNOWLEDGE_WITHIN, since + patient)
-                });
+                    wake = wake.min(affordable.clamp(since + ACKNOWLEDGE_WITHIN, since + patient));
+                }
+                if self.outbox.is_empty() && self.outgoing.is_empty() {
+                    return wake;
+                }
                 let payload = self.outbox.peek().map(Next::body_bytes);
                 let fragment =
                     self.outgoing.urgent_bytes().map(|_| HEAD_BYTES_MAX + FRAGMENT_BYTES_MAX);
                 let bytes = payload.or(fragment).map(|bytes| bytes + self.settings.overhead_bytes);
                 let affordable = bytes.map(|bytes| self.rate.affordable_at(bytes));
-                let asked = quiet.min(self.next_deadline());
-                [acknowledge, affordable].into_iter().flatten().fold(asked, Time::min)
+                affordable.map_or(wake, |affordable| affordable.min(wake))
             }
         }
     }

@@ -177,6 +177,12 @@ impl Connection {
         self.ended_at.is_some()
     }
 
+    /// Whether there is nothing to send, which is nearly always so.
+    #[inline]
+    pub(super) fn is_idle(&self, now: Time) -> bool {
+        self.channel.is_idle(now)
+    }
+
     /// Writes the next datagram, if there is one to send now.
     pub(super) fn transmit(
         &mut self,

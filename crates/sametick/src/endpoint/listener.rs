@@ -262,6 +262,7 @@ impl Listener {
         }
         while let Some(place) = self.connections.get_mut(self.cursor) {
             if let Some(connection) = place
+                && !connection.is_idle(now)
                 && connection.transmit(now, &mut self.body, &mut self.datagram)
             {
                 self.last_sealed = connection.last_sealed;
