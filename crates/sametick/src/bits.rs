@@ -119,37 +119,44 @@ impl BitWriter {
         }
     }
 
-    /// Writes the `bits` that begin at the bit `start` of `words`; the word they end in, or before, must
-    /// be there.
+    /// Writes the `bits` that begin at the bit `start` of `words`. There must be a word before the one they
+    /// begin in, and one after the last that they fill.
     #[inline]
     pub(crate) fn write_range(&mut self, words: &[u64], start: usize, bits: usize) {
-        let first = bits.min(64 - self.pending_bits as usize);
-        if first == 0 {
-            return;
-        }
-        // As many as make the message stand on a word: all others are then moved by one distance, which
-        // the compiler does for several at once.
-        self.write(pick(words, start, first), first as u32);
-        let (start, bits) = (start + first, bits - first);
-        let (at, whole, shift) = (start / 64, bits / 64, start % 64);
-        if self.bytes.len() + 8 * whole > self.bytes_max {
+        // Those pending come first: as if the range began that much earlier, all of it is moved by one
+        // distance, which the compiler does for several words at once.
+        let before = self.pending_bits as usize;
+        let (from, length) = (start - before, before + bits);
+        let (at, shift, whole) = (from / 64, from % 64, length / 64);
+        // Shifted in two steps: on a word already, nothing of the next is needed.
+        let moved = |low: u64, high: u64| low >> shift | high << 1 << (63 - shift);
+        let end = self.bytes.len();
+        if end + 8 * whole > self.bytes_max {
             self.overflowed = true;
             return;
         }
-        if whole > 0 {
-            let end = self.bytes.len();
-            self.bytes.resize(end + 8 * whole, 0);
-            let places = self.bytes[end..].as_chunks_mut::<8>().0;
-            let pairs = words[at..][..whole].iter().zip(&words[at + 1..][..whole]);
-            for (place, (low, high)) in places.iter_mut().zip(pairs) {
-                // Shifted in two steps: on a word already, nothing of the next is needed.
-                *place = (low >> shift | high << 1 << (63 - shift)).to_le_bytes();
+        self.bytes.resize(end + 8 * whole, 0);
+        let places = self.bytes[end..].as_chunks_mut::<8>().0;
+        let pairs = words[at..][..whole].iter().zip(&words[at + 1..][..whole]);
+        for (place, (low, high)) in places.iter_mut().zip(pairs) {
+            *place = moved(*low, *high).to_le_bytes();
+        }
+        let is_pending = (1 << before) - 1;
+        let last = match words[at + whole..] {
+            [low, high, ..] => moved(low, high),
+            [low] => moved(low, 0),
+            [] => 0,
+        };
+        let last = last & ((1 << (length % 64)) - 1);
+        match places.first_mut() {
+            Some(first) => {
+                let moved = u64::from_le_bytes(*first);
+                *first = (moved & !is_pending | self.pending).to_le_bytes();
+                self.pending = last;
             }
+            None => self.pending |= last & !is_pending,
         }
-        if !bits.is_multiple_of(64) {
-            let (start, left) = (start + 64 * whole, bits % 64);
-            self.write(pick(words, start, left), left as u32);
-        }
+        self.pending_bits = (length % 64) as u32;
     }
 
     /// Fills the current byte with zero bits, so that what follows starts on a byte.
@@ -201,14 +208,6 @@ impl BitWriter {
             self.overflowed = true;
         }
     }
-}
-
-/// The 1 to 64 bits that begin at the bit `start`.
-#[inline]
-fn pick(words: &[u64], start: usize, bits: usize) -> u64 {
-    let (at, shift) = (start / 64, start % 64);
-    let high = words.get(at + 1).copied().unwrap_or(0);
-    (words[at] >> shift | high << 1 << (63 - shift)) & u64::MAX >> (64 - bits)
 }
 
 /// Reads integers back; after the first error every read gives zero.

@@ -10,7 +10,7 @@ use std::ops::Range;
 /// From one version of an entity to another, as bits. Cleared each tick.
 #[derive(Debug)]
 pub(crate) struct Changes {
-    /// Each change starts on a word of its own and ends within its last.
+    /// Each change starts on a word of its own and ends within its last. There is one before the first.
     words: Vec<u64>,
     /// By slot: from which version to which, and where the bits stand.
     known: Vec<Vec<(VersionId, VersionId, Change)>>,
@@ -94,14 +94,14 @@ const RUNS_MAX: usize = 8;
 impl Default for Changes {
     fn default() -> Self {
         let scratch = BitWriter::growing(CHANGE_BYTES_MAX);
-        Self { words: Vec::new(), known: Vec::new(), runs: Vec::new(), scratch }
+        Self { words: vec![0], known: Vec::new(), runs: Vec::new(), scratch }
     }
 }
 
 impl Changes {
     /// Forgets all: a new tick.
     pub(crate) fn clear(&mut self) {
-        self.words.clear();
+        self.words.truncate(1);
         self.known.iter_mut().for_each(Vec::clear);
         self.runs.iter_mut().for_each(Vec::clear);
     }
@@ -180,7 +180,9 @@ impl Changes {
         let mut begins = [0; CHUNK_SLOTS + 1];
         for (change, begin) in changes.iter().zip(&mut begins) {
             *begin = self.scratch.bits_written() as u32;
-            self.scratch.write_range(&self.words, change.start as usize, change.bits as usize);
+            if change.bits > 0 {
+                self.scratch.write_range(&self.words, change.start as usize, change.bits as usize);
+            }
         }
         begins[CHUNK_SLOTS] = self.scratch.bits_written() as u32;
         let members = changes.iter().fold(0, |members, change| members | change.members);

@@ -125,8 +125,14 @@ impl<C: Networked> CommandQueue<C> {
         let newest = bits.read(32) as u32;
         let mut ticks = (0..=newest).rev().map(Tick);
         // Whoever has one has those before it: they are not read.
-        let unknown = ticks.clone().take(REPEATED_COMMANDS_MAX);
-        let unknown = unknown.take_while(|tick| self.place_of(*tick) != Place::Known).count();
+        let is_unknown = |back: usize| {
+            let tick = newest.checked_sub(back as u32);
+            tick.is_some_and(|tick| self.place_of(Tick(tick)) != Place::Known)
+        };
+        let mut unknown = 0;
+        while unknown < REPEATED_COMMANDS_MAX && is_unknown(unknown) {
+            unknown += 1;
+        }
         let count = delta::read_some(bits, layout, unknown, row, &mut |row| {
             let wanted = ticks.next().filter(|tick| self.place_of(*tick) == Place::Wanted);
             if let Some(tick) = wanted {

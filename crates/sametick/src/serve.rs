@@ -374,15 +374,14 @@ impl<G: Game> SnapshotServer<G> {
         let Some(player) = find(&mut self.players, to) else { return };
         let command_layout = &self.command_layout;
         let head = move |bits: &mut BitWriter| {
-            bits.write(u64::from(SNAPSHOT), 8);
-            bits.write(u64::from(game_id), 8);
-            bits.write(u64::from(tick.0) & TICK_MASK, TICK_BITS);
-            bits.write_bool(repeated > 0);
+            let tick = u64::from(tick.0) & TICK_MASK;
+            let game = u64::from(SNAPSHOT) | u64::from(game_id) << 8;
+            let is_repeated = u64::from(repeated > 0) << TICK_BITS;
+            bits.write(game | (tick | is_repeated) << 16, 16 + TICK_BITS + 1);
             if repeated > 0 {
                 bits.write(u64::from(repeated), 6);
             }
-            bits.write(margin as u64, 15);
-            bits.write(u64::from(received), RECEIVED_BITS);
+            bits.write(margin as u64 | u64::from(received) << 15, 15 + RECEIVED_BITS);
         };
         let world = &self.world;
         let mut frame = Frame {

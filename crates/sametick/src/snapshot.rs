@@ -49,6 +49,9 @@ const NUMBER_BITS: u32 = 16;
 const BACK_BITS: u32 = 6;
 const BACK_MAX: u64 = (1 << BACK_BITS) - 1;
 const CHUNK_BITS: u32 = 8;
+/// A chunk in which the same are in sight, all of them changed and all are known.
+const ALL_CHANGED: u64 = 0b0010;
+const ALL_CHANGED_BITS: u32 = 4;
 const CHUNKS_MAX: usize = ENTITY_SLOTS_MAX / CHUNK_SLOTS;
 
 /// What the server knows of one client: which version of each entity it has, as far as it said so.
@@ -284,10 +287,10 @@ impl ClientBase {
         bits: &mut BitWriter,
     ) {
         self.last_number = now.number;
-        bits.write(now.number & 0xffff, NUMBER_BITS);
-        bits.write(back, BACK_BITS);
-        bits.write(chunks.start as u64, CHUNK_BITS);
-        bits.write(chunks.len() as u64, CHUNK_BITS);
+        let range = chunks.start as u64 | (chunks.len() as u64) << CHUNK_BITS;
+        let name = now.number & 0xffff | back << NUMBER_BITS;
+        let name_bits = NUMBER_BITS + BACK_BITS;
+        bits.write(name | range << name_bits, name_bits + 2 * CHUNK_BITS);
         let mut rest = &frame.candidates[..];
         for chunk in chunks.clone() {
             let count = rest.iter().position(|c| c.chunk > chunk).unwrap_or(rest.len());
@@ -307,12 +310,15 @@ impl ClientBase {
                 .fold(0, |unknown, place| unknown | 1 << place);
             let in_sight = chunk_of(visible, chunk) & !unknown;
             let before = chunk_of(&now.visible, chunk);
-            write_visible(bits, in_sight, before);
-            if in_sight != before {
+            if in_sight == before && members == in_sight && members != 0 && whole == 0 {
+                // As below: a world that runs is told of in this way, chunk after chunk.
+                bits.write(ALL_CHANGED, ALL_CHANGED_BITS);
+            } else {
+                write_visible(bits, in_sight, before);
                 now.visible.set_chunk(chunk, in_sight);
+                write_changed(bits, members, in_sight);
+                write_members(bits, whole, members);
             }
-            write_changed(bits, members, in_sight);
-            write_members(bits, whole, members);
             for candidate in carried {
                 frame.changes.write(candidate.change, bits);
             }

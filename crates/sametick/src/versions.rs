@@ -155,7 +155,14 @@ impl Versions {
 
     /// The slots that belong to a player.
     pub(crate) fn owned(&self, owner: PlayerId) -> &[(PlayerId, usize)] {
-        let start = self.owned.partition_point(|(player, _)| *player < owner);
+        // As a rule each player has one, and stands at its own number.
+        let likely = usize::from(owner.0);
+        let is_first = |index: usize| {
+            let is_behind = index.checked_sub(1).is_none_or(|before| self.owned[before].0 < owner);
+            self.owned.get(index).is_some_and(|(player, _)| *player == owner) && is_behind
+        };
+        let search = || self.owned.partition_point(|(player, _)| *player < owner);
+        let start = if is_first(likely) { likely } else { search() };
         let count = self.owned[start..].iter().take_while(|(player, _)| *player == owner).count();
         &self.owned[start..start + count]
     }

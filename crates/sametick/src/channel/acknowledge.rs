@@ -174,7 +174,8 @@ impl Sent {
             let back = told.newest - packet.number;
             let lost = back > 32 || back >= OVERTAKEN_BY && now - packet.at > patience;
             if delivered || lost {
-                self.flying.remove(index);
+                let _ =
+                    if index == 0 { self.flying.pop_front() } else { self.flying.remove(index) };
                 self.resolved.push_back(Resolved { packet, delivered });
             } else {
                 index += 1;
@@ -193,6 +194,10 @@ impl Sent {
 
     pub(super) fn next_expiry(&self) -> Option<Time> {
         self.flying.front().map(|packet| packet.at + self.expiry)
+    }
+
+    pub(super) fn has_resolved(&self) -> bool {
+        !self.resolved.is_empty()
     }
 
     pub(super) fn next_resolved(&mut self) -> Option<Resolved> {

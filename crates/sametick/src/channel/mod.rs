@@ -357,20 +357,6 @@ impl Channel {
         }
     }
 
-    /// Whether nothing waits to be sent, whatever the budget is: [`transmit`](Channel::transmit) would give
-    /// nothing. It is asked far more often than there is something.
-    #[inline]
-    pub(crate) fn is_idle(&self, now: Time) -> bool {
-        let is_waited_for = |since| now - since >= ACKNOWLEDGE_WITHIN;
-        self.state == State::Open
-            && self.outbox.is_empty()
-            && self.outgoing.is_empty()
-            && !self.ping_is_due
-            && now - self.spoke_at < self.settings.keep_alive
-            && self.received.unacknowledged() < UNACKNOWLEDGED_MAX
-            && !self.received.waiting_since().is_some_and(is_waited_for)
-    }
-
     /// Writes the next packet's body into `body`, which starts empty, and gives its number; nothing
     /// if there is nothing to send now. Call it until there is nothing.
     pub fn transmit(&mut self, now: Time, body: &mut BitWriter) -> Option<u64> {
@@ -389,18 +375,16 @@ impl Channel {
     pub fn next_wake(&self) -> Time {
         match self.state {
             State::Closed(_) => Time::MAX,
+            State::Closing(_) if self.goodbyes_left == 0 => self.spoke_at,
             State::Closing(_) => (self.spoke_at + GOODBYE_INTERVAL).min(self.closed_at),
+            // There is something to tell.
+            State::Open if self.sent.has_resolved() || self.outbox.has_given_up() => self.heard_at,
             State::Open => {
                 let quiet = self.spoke_at + self.settings.keep_alive;
                 let quiet = if self.ping_is_due { self.spoke_at } else { quiet };
                 let mut wake = quiet.min(self.next_deadline());
-                if let Some(since) = self.received.waiting_since()
-                    && since + ACKNOWLEDGE_WITHIN < wake
-                {
-                    // As in `plan`: without a budget they gather for longer.
-                    let patient = ACKNOWLEDGE_WITHIN * u64::from(PATIENCE_WITHOUT_BUDGET);
-                    let affordable = self.rate.affordable_at(self.settings.overhead_bytes + 1);
-                    wake = wake.min(affordable.clamp(since + ACKNOWLEDGE_WITHIN, since + patient));
+                if let Some(since) = self.received.waiting_since() {
+                    wake = wake.min(self.acknowledge_at(since));
                 }
                 if self.outbox.is_empty() && self.outgoing.is_empty() {
                     return wake;
@@ -413,6 +397,19 @@ impl Channel {
                 affordable.map_or(wake, |affordable| affordable.min(wake))
             }
         }
+    }
+
+    /// When packets that came since then are acknowledged, if nothing else is sent before. As in `plan`:
+    /// without a budget they gather for longer.
+    #[inline]
+    fn acknowledge_at(&self, since: Time) -> Time {
+        let affordable = self.rate.affordable_at(self.settings.overhead_bytes + 1);
+        let crowd = self.received.unacknowledged();
+        let due = |patience: u32| {
+            let is_crowded = crowd >= UNACKNOWLEDGED_MAX * patience;
+            if is_crowded { since } else { since + ACKNOWLEDGE_WITHIN * u64::from(patience) }
+        };
+        affordable.max(due(1)).min(due(PATIENCE_WITHOUT_BUDGET))
     }
 
     /// When to call [`advance`](Channel::advance) at the latest, if nothing may be sent at present.

@@ -154,6 +154,11 @@ impl Outbox {
         Some(verdict(!lost))
     }
 
+    /// Whether any message was given up that nobody was told of.
+    pub(super) fn has_given_up(&self) -> bool {
+        !self.given_up.is_empty()
+    }
+
     /// The tokens of messages that were never sent whole.
     pub(super) fn take_given_up(&mut self) -> impl Iterator<Item = u32> {
         self.given_up.drain(..)

@@ -177,12 +177,6 @@ impl Connection {
         self.ended_at.is_some()
     }
 
-    /// Whether there is nothing to send, which is nearly always so.
-    #[inline]
-    pub(super) fn is_idle(&self, now: Time) -> bool {
-        self.channel.is_idle(now)
-    }
-
     /// Writes the next datagram, if there is one to send now.
     pub(super) fn transmit(
         &mut self,
@@ -215,6 +209,9 @@ impl Connection {
     pub(super) fn next_wake(&self) -> Time {
         if let Some(at) = self.ended_at {
             at + ZOMBIE_TIME
+        } else if matches!(self.channel.state(), State::Closed(_)) {
+            // Its end is to be told.
+            self.began_at
         } else if !self.is_confirmed {
             self.began_at + HALF_OPEN_TIMEOUT
         } else if !self.path.allows(DATAGRAM_BYTES_MAX) {
