@@ -189,6 +189,15 @@ impl BitWriter {
         Ok(&self.bytes)
     }
 
+    /// What was written as words of 64 bits, the whole ones and the last. Only of a writer that was never
+    /// asked to stand on a byte.
+    #[inline]
+    pub(crate) fn words(&self) -> (&[[u8; 8]], u64) {
+        let (words, rest) = self.bytes.as_chunks();
+        assert!(rest.is_empty() && !self.overflowed, "whole words and no more than fit");
+        (words, self.pending)
+    }
+
     /// Forgets the message and keeps the buffer, so that a steady stream allocates nothing.
     pub fn clear(&mut self) {
         self.bytes.clear();

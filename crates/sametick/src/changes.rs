@@ -195,12 +195,10 @@ impl Changes {
     fn keep(&mut self, members: u32, whole: u32) -> Change {
         let bits = self.scratch.bits_written() as u32;
         let change = Change { start: 64 * self.words.len() as u32, bits, members, whole };
-        let bytes = self.scratch.finish().expect("records are never so long");
-        let (words, rest) = bytes.as_chunks::<8>();
+        let (words, last) = self.scratch.words();
         self.words.extend(words.iter().map(|word| u64::from_le_bytes(*word)));
         // There is a word behind the last whole one, even if nothing is in it.
-        let place = |word, byte: &u8| word << 8 | u64::from(*byte);
-        self.words.push(rest.iter().rev().fold(0, place));
+        self.words.push(last);
         change
     }
 

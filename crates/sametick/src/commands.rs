@@ -123,23 +123,25 @@ impl<C: Networked> CommandQueue<C> {
     ) -> Result<Option<Tick>, Malformed> {
         commands.clear();
         let newest = bits.read(32) as u32;
-        let mut ticks = (0..=newest).rev().map(Tick);
-        // Whoever has one has those before it: they are not read.
-        let is_unknown = |back: usize| {
-            let tick = newest.checked_sub(back as u32);
-            tick.is_some_and(|tick| self.place_of(Tick(tick)) != Place::Known)
+        let place = |back: usize| {
+            let tick = newest.checked_sub(back as u32).map(Tick);
+            tick.map(|tick| (tick, self.place_of(tick)))
         };
+        // Whoever has one has those before it: they are not read.
         let mut unknown = 0;
-        while unknown < REPEATED_COMMANDS_MAX && is_unknown(unknown) {
+        while unknown < REPEATED_COMMANDS_MAX
+            && place(unknown).is_some_and(|(_, place)| place != Place::Known)
+        {
             unknown += 1;
         }
+        let mut back = 0;
         let count = delta::read_some(bits, layout, unknown, row, &mut |row| {
-            let wanted = ticks.next().filter(|tick| self.place_of(*tick) == Place::Wanted);
-            if let Some(tick) = wanted {
+            if let Some((tick, Place::Wanted)) = place(back) {
                 let mut command = C::default();
                 layout.scatter(row, &mut command);
                 commands.push((tick, command));
             }
+            back += 1;
         });
         if bits.failed() || count == 0 {
             return Err(Malformed);
@@ -171,7 +173,11 @@ impl<C: Networked> CommandQueue<C> {
         match tick.0.checked_sub(self.executed.0 + 1) {
             Some(index) => {
                 let index = index as usize;
-                if self.waiting.len() <= index {
+                if self.waiting.len() == index {
+                    // As a rule it is the next.
+                    return self.waiting.push_back(Some(command));
+                }
+                if self.waiting.len() < index {
                     self.waiting.resize_with(index + 1, || None);
                 }
                 // What came first counts: a command cannot be changed once it was sent.

@@ -200,12 +200,15 @@ impl<G: Game> SnapshotServer<G> {
     ) -> Result<(), Malformed> {
         let player = find(&mut self.players, from).ok_or(Malformed)?;
         let mut bits = BitReader::new(message);
-        if bits.read(8) as u8 != self.game_id {
+        let head = bits.read(17);
+        if bits.failed() {
+            return Err(Malformed);
+        }
+        if head as u8 != self.game_id {
             // Of the game before: nothing of it counts any more.
             return Ok(());
         }
-        let every = bits.read(8) as u32;
-        let wants_commands = bits.read_bool();
+        let (every, wants_commands) = (head as u32 >> 8 & 0xff, head >> 16 != 0);
         let newest = bits.read(32);
         let before = bits.read(32) as u32;
         let Self { command_layout, command_row, commands_read, .. } = self;

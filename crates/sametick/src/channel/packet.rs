@@ -185,9 +185,12 @@ fn write_acknowledgement(acknowledged: Acknowledgement, bits: &mut BitWriter) {
 }
 
 fn read_acknowledgement(bits: &mut BitReader<'_>, next_number: u64) -> Acknowledgement {
-    let newest = below(next_number, bits.read(NUMBER_BITS) as u16);
-    let delay = Span::micros(bits.read(DELAY_BITS) * DELAY_UNIT_MICROS);
-    let before = if bits.read_bool() { bits.read(32) as u32 } else { u32::MAX };
+    let word = bits.read(NUMBER_BITS + DELAY_BITS + 1);
+    let newest = below(next_number, word as u16);
+    let delay = word >> NUMBER_BITS & ((1 << DELAY_BITS) - 1);
+    let delay = Span::micros(delay * DELAY_UNIT_MICROS);
+    let has_gaps = word >> (NUMBER_BITS + DELAY_BITS) != 0;
+    let before = if has_gaps { bits.read(32) as u32 } else { u32::MAX };
     Acknowledgement { newest, before, delay }
 }
 
