@@ -88,6 +88,7 @@ pub fn read(bits: &mut BitReader<'_>, layout: &Layout, base: &[u32], words: &mut
 }
 
 /// The same where `words` are the base already; says whether anything changed.
+#[inline]
 fn read_over(bits: &mut BitReader<'_>, layout: &Layout, words: &mut [u32]) -> bool {
     let mut has_changed = false;
     if let [_] = layout.widths() {

@@ -37,7 +37,7 @@ impl Default for Rates {
 const CATCH_UP_TICKS_MAX: u32 = 10;
 
 /// How often versions that nobody names are swept away.
-const SWEEP_TICKS: u32 = 30;
+const SWEEP_TICKS: u32 = 15;
 
 /// What precedes each message to a client.
 pub(crate) const WELCOME: u8 = 0;

@@ -111,6 +111,7 @@ impl ClientBase {
     }
 
     /// Takes in that the client has decoded the part `newest` and, a bit each, which of the 32 before it.
+    #[inline]
     pub(crate) fn acknowledge(&mut self, newest: u64, before: u32) {
         // Said again until there is news: most often nothing new is in it.
         if self.told == (newest, before) {
@@ -135,14 +136,19 @@ impl ClientBase {
     /// Takes away tables whose range a newer acknowledged one has: nothing will be built on them any
     /// more, whether the client has them or not.
     fn retire(&mut self) {
+        // Behind the newest acknowledged one there is none that could.
+        let Some(mut newest) = self.tables.iter().rposition(|table| table.is_acknowledged) else {
+            return;
+        };
         let mut index = 0;
-        while index < self.tables.len() {
+        while index < newest {
             let old = &self.tables[index].chunks;
             let covers = |new: &SentTable| {
                 new.is_acknowledged && new.chunks.start <= old.start && old.end <= new.chunks.end
             };
             if self.tables.range(index + 1..).any(covers) {
                 self.spare.extend(self.tables.remove(index));
+                newest -= 1;
             } else {
                 index += 1;
             }
@@ -199,6 +205,7 @@ impl ClientBase {
     }
 
     /// A copy of the table to build on, and how far back that is.
+    #[inline]
     fn next_table(&mut self, chunks: Range<usize>, slots: usize) -> (SentTable, u64) {
         let mut now = self.spare.pop().unwrap_or_default();
         let number = self.last_number + 1;
@@ -601,6 +608,7 @@ fn read_entity(
     delta::read(bits, layout, against, words);
 }
 
+#[inline]
 fn write_visible(bits: &mut BitWriter, now: u32, base: u32) {
     bits.write_bool(now != base);
     if now != base {
@@ -621,6 +629,7 @@ fn read_visible(bits: &mut BitReader<'_>, base: u32) -> u32 {
 
 /// Writes which of those in sight changed. Nobody is one bit, everybody two: as a rule a world rests or
 /// runs.
+#[inline]
 fn write_changed(bits: &mut BitWriter, members: u32, in_sight: u32) {
     if in_sight != 0 {
         bits.write_bool(members != 0);

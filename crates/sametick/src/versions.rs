@@ -158,8 +158,8 @@ impl Versions {
         // As a rule each player has one, and stands at its own number.
         let likely = usize::from(owner.0);
         let is_first = |index: usize| {
-            let is_behind = index.checked_sub(1).is_none_or(|before| self.owned[before].0 < owner);
-            self.owned.get(index).is_some_and(|(player, _)| *player == owner) && is_behind
+            self.owned.get(index).is_some_and(|(player, _)| *player == owner)
+                && index.checked_sub(1).is_none_or(|before| self.owned[before].0 < owner)
         };
         let search = || self.owned.partition_point(|(player, _)| *player < owner);
         let start = if is_first(likely) { likely } else { search() };

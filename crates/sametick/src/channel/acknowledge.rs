@@ -38,6 +38,7 @@ pub(super) struct Received {
 }
 
 impl Received {
+    #[inline]
     pub(super) fn add(&mut self, now: Time, number: u64, asks: bool) {
         match self.newest {
             None => self.newest = Some((number, now)),
@@ -157,6 +158,7 @@ impl Sent {
     }
 
     /// Takes in what the other end says; those far behind the newest are lost.
+    #[inline]
     pub(super) fn acknowledge(&mut self, now: Time, told: Acknowledgement) {
         if self.flying.front().is_none_or(|oldest| oldest.number > told.newest) {
             return;
@@ -184,6 +186,7 @@ impl Sent {
     }
 
     /// Takes for lost what has been away for far longer than a round trip.
+    #[inline]
     pub(super) fn expire(&mut self, now: Time) {
         let expiry = self.expiry;
         while let Some(packet) = self.flying.front().copied().filter(|p| now - p.at >= expiry) {

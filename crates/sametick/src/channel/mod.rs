@@ -339,6 +339,13 @@ impl Channel {
         }
     }
 
+    /// Whether [`advance`](Channel::advance) has something to do before [`next_wake`](Channel::next_wake):
+    /// to tell what became of messages, or to end.
+    #[inline]
+    pub(crate) fn has_news(&self) -> bool {
+        self.state != State::Open || self.sent.has_resolved() || self.outbox.has_given_up()
+    }
+
     /// Finds what was lost, and whether the other end still speaks.
     pub fn advance(&mut self, now: Time, tell: &mut impl FnMut(Event<'_>)) {
         self.sent.expire(now);
@@ -375,10 +382,7 @@ impl Channel {
     pub fn next_wake(&self) -> Time {
         match self.state {
             State::Closed(_) => Time::MAX,
-            State::Closing(_) if self.goodbyes_left == 0 => self.spoke_at,
             State::Closing(_) => (self.spoke_at + GOODBYE_INTERVAL).min(self.closed_at),
-            // There is something to tell.
-            State::Open if self.sent.has_resolved() || self.outbox.has_given_up() => self.heard_at,
             State::Open => {
                 let quiet = self.spoke_at + self.settings.keep_alive;
                 let quiet = if self.ping_is_due { self.spoke_at } else { quiet };

@@ -240,7 +240,8 @@ impl Listener {
         }
         self.half_open.retain(|_, connection| now - connection.began_at < HALF_OPEN_TIMEOUT);
         for (place, wake) in self.connections.iter_mut().zip(&mut self.wakes) {
-            let Some(connection) = place.as_mut().filter(|_| now >= *wake) else { continue };
+            let is_due = |c: &&mut Box<Connection>| now >= *wake || c.channel.has_news();
+            let Some(connection) = place.as_mut().filter(is_due) else { continue };
             let (id, client_id) = (connection.id, connection.client_id);
             let ended = connection.advance(now, &mut |event| {
                 tell(ListenerEvent::Message { connection: id, event });
