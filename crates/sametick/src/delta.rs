@@ -35,14 +35,19 @@ const LIVELY_WORDS: usize = 8;
 
 #[inline]
 fn write_mask(bits: &mut BitWriter, mask: u64, words: usize) {
-    if words <= LIVELY_WORDS {
-        return bits.write(mask, words as u32);
+    if mask >> LIVELY_WORDS == 0 {
+        // The bit for those behind is the next of the mask, and zero.
+        return bits.write(mask, words.min(LIVELY_WORDS + 1) as u32);
     }
-    let (lively, rest) = (mask & ((1 << LIVELY_WORDS) - 1), mask >> LIVELY_WORDS);
-    bits.write(lively | u64::from(rest != 0) << LIVELY_WORDS, LIVELY_WORDS as u32 + 1);
-    if rest != 0 {
-        bits.write(rest, (words - LIVELY_WORDS) as u32);
-    }
+    write_long_mask(bits, mask, words);
+}
+
+/// Apart, so that the usual way stays short.
+#[inline(never)]
+fn write_long_mask(bits: &mut BitWriter, mask: u64, words: usize) {
+    let lively = mask & ((1 << LIVELY_WORDS) - 1);
+    bits.write(lively | 1 << LIVELY_WORDS, LIVELY_WORDS as u32 + 1);
+    bits.write(mask >> LIVELY_WORDS, (words - LIVELY_WORDS) as u32);
 }
 
 #[inline]
