@@ -168,8 +168,8 @@ impl ClientBase {
     }
 
     /// Writes the parts of a snapshot of those in sight, each of at most `bytes_max`, and hands each
-    /// out with whether more follow. At most `budget_bytes` are written: the viewer's own come first, then those who were carried
-    /// least recently, so that everyone's turn comes.
+    /// out, with whether more follow. At most `budget_bytes` are written: the viewer's own come first, then
+    /// those who were carried least recently, so that everyone's turn comes.
     pub(crate) fn write(
         &mut self,
         frame: &mut Frame<'_, impl Fn(EntityId) -> u32>,

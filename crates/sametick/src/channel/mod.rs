@@ -342,7 +342,7 @@ impl Channel {
     /// Whether [`advance`](Channel::advance) has something to do before [`next_wake`](Channel::next_wake):
     /// to tell what became of messages, or to end.
     #[inline]
-    pub(crate) fn has_news(&self) -> bool {
+    pub fn has_news(&self) -> bool {
         self.state != State::Open || self.sent.has_resolved() || self.outbox.has_given_up()
     }
 
