@@ -11,7 +11,7 @@ use crate::entity::{EntityId, SLOT_BITS};
 use crate::events::{self, SAVED_EVENTS_MAX};
 use crate::fields::Networked;
 use crate::game::{Audience, Emitted, EventKey, Game, Sight, Sights, Turn, Verdict};
-use crate::record::{Layout, Precision};
+use crate::record::{Layout, Precision, ROW_WORDS, Row};
 use crate::rewind::{self, Rewinding, Screen};
 use crate::sight::{self, History, Moment, Past};
 use crate::slots::Slots;
@@ -96,8 +96,9 @@ pub(crate) struct SnapshotServer<G: Game> {
     changes: Changes,
     candidates: Vec<Candidate>,
     players: Vec<Player<G>>,
-    /// The commands of one message.
+    /// The commands of one message, and room for reading one.
     commands_read: Vec<(Tick, G::Command)>,
+    command_row: Box<Row>,
     /// The commands of one tick.
     commands: Vec<(PlayerId, Option<G::Command>)>,
     joined: Vec<PlayerId>,
@@ -131,8 +132,9 @@ struct Player<G: Game> {
     /// Whether it is told what others ask for, to predict them too.
     wants_commands: bool,
     last_command: Option<G::Command>,
-    /// Who was in sight in the last snapshot.
-    seen: Vec<EntityId>,
+    /// The slots in sight in the last snapshot, and of which tick that was.
+    seen: Slots,
+    seen_at: Tick,
     events: Vec<(bool, Vec<u8>)>,
     /// How it shows others, and what its screen showed when it gave a command; none if it does not tell.
     others: Option<Others>,
@@ -173,6 +175,7 @@ impl<G: Game> SnapshotServer<G> {
             candidates: Vec::new(),
             players: Vec::new(),
             commands_read: Vec::new(),
+            command_row: Box::new([0; ROW_WORDS]),
             commands: Vec::new(),
             joined: Vec::new(),
             left: Vec::new(),
@@ -201,7 +204,8 @@ impl<G: Game> SnapshotServer<G> {
             snapshot_every: self.rates.ticks_per_snapshot,
             wants_commands: false,
             last_command: None,
-            seen: Vec::new(),
+            seen: Slots::default(),
+            seen_at: Tick(0),
             // What happened before and still matters.
             events: self.saved.iter().map(|(_, message)| (true, message.clone())).collect(),
             others: None,
@@ -253,12 +257,15 @@ impl<G: Game> SnapshotServer<G> {
     ) -> Result<(), Malformed> {
         let player = find(&mut self.players, from).ok_or(Malformed)?;
         let mut bits = BitReader::new(message);
-        if bits.read(8) as u8 != self.game_id {
+        let head = bits.read(17);
+        if bits.failed() {
+            return Err(Malformed);
+        }
+        if head as u8 != self.game_id {
             // Of the game before: nothing of it counts any more.
             return Ok(());
         }
-        let every = bits.read(8) as u32;
-        let wants_commands = bits.read_bool();
+        let (every, wants_commands) = (head as u32 >> 8 & 0xff, head >> 16 != 0);
         let newest = bits.read(32);
         let before = bits.read(32) as u32;
         let others = bits.read_bool().then(|| rewind::read_others(&mut bits));
@@ -275,8 +282,9 @@ impl<G: Game> SnapshotServer<G> {
         if others.is_some() {
             read_moments(&mut bits, tick, &mut self.moments_read);
         }
-        let (layout, commands) = (&self.command_layout, &mut self.commands_read);
-        let first_new = player.commands.read(&mut bits, layout, tick, commands);
+        let Self { command_layout, command_row, commands_read, .. } = self;
+        let first_new =
+            player.commands.read(&mut bits, command_layout, tick, command_row, commands_read);
         bits.finish()?;
         let first_new = first_new?;
         player.commands.take(&mut self.commands_read);
@@ -444,7 +452,10 @@ impl<G: Game> SnapshotServer<G> {
     /// Queues events for those who are to be told.
     fn distribute(&mut self, events: Vec<Emitted<G::Event>>) {
         self.saved.retain(|(key, _)| self.world.contains(key.entity));
-        let (world, content) = (&self.world, &self.content);
+        let (world, content, versions) = (&self.world, &self.content, &self.versions);
+        let has_seen = |player: &Player<G>, entity: EntityId| {
+            player.seen.contains(entity.slot()) && versions.was_there(entity, player.seen_at)
+        };
         // Who is new since a player's last snapshot is looked for only if something happens to it.
         let sees_now = |player: &Player<G>, entity: EntityId| {
             let mut visible = Slots::default();
@@ -465,7 +476,7 @@ impl<G: Game> SnapshotServer<G> {
                     Audience::All => true,
                     Audience::One(one) => one == player.id,
                     Audience::Seeing => {
-                        player.seen.contains(&key.entity) || sees_now(player, key.entity)
+                        has_seen(player, key.entity) || sees_now(player, key.entity)
                     }
                 };
                 if is_meant && player.events.len() < EVENTS_WAITING_MAX {
@@ -481,6 +492,12 @@ impl<G: Game> SnapshotServer<G> {
                 self.saved.push((key, message));
             }
         }
+    }
+
+    /// Whether there is anything to say to a player now.
+    pub(crate) fn has_news_for(&mut self, to: PlayerId) -> bool {
+        let player = find(&mut self.players, to);
+        player.is_some_and(|player| player.snapshot_is_due || !player.events.is_empty())
     }
 
     /// Hands out what a player is to be told of events: whether reliably, and the message.
@@ -509,8 +526,8 @@ impl<G: Game> SnapshotServer<G> {
         let Some(player) = find(&mut self.players, to) else { return };
         self.visible.clear();
         G::relevant(&self.world, &self.content, to, &mut self.visible);
-        player.seen.clear();
-        player.seen.extend(self.visible.iter().filter_map(|slot| self.world.tenant(slot)));
+        player.seen.clone_from(&self.visible);
+        player.seen_at = self.world.tick();
         let margin = player.margin_micros.take().map(|micros| micros / MARGIN_UNIT_MICROS);
         let margin = margin.map_or(0, |units| units.clamp(-16_383, 16_383) + 16_384);
         let repeated = std::mem::take(&mut player.commands.repeated).min(63);
@@ -524,17 +541,17 @@ impl<G: Game> SnapshotServer<G> {
         let births: Vec<(Tick, Birth)> =
             player.births.iter().map(|(tick, birth, _)| (*tick, *birth)).collect();
         let command_layout = &self.command_layout;
+        let tick_now = tick;
         let head = |bits: &mut BitWriter| {
-            bits.write(u64::from(SNAPSHOT), 8);
-            bits.write(u64::from(game_id), 8);
-            bits.write(u64::from(tick.0) & TICK_MASK, TICK_BITS);
-            bits.write_bool(repeated > 0);
+            let tick = u64::from(tick.0) & TICK_MASK;
+            let game = u64::from(SNAPSHOT) | u64::from(game_id) << 8;
+            let is_repeated = u64::from(repeated > 0) << TICK_BITS;
+            bits.write(game | (tick | is_repeated) << 16, 16 + TICK_BITS + 1);
             if repeated > 0 {
                 bits.write(u64::from(repeated), 6);
             }
-            bits.write(margin as u64, 15);
-            bits.write(u64::from(received), RECEIVED_BITS);
-            write_births(bits, tick, &births);
+            bits.write(margin as u64 | u64::from(received) << 15, 15 + RECEIVED_BITS);
+            write_births(bits, tick_now, &births);
         };
         let world = &self.world;
         let mut frame = Frame {
@@ -547,13 +564,15 @@ impl<G: Game> SnapshotServer<G> {
         self.bits.clear();
         head(&mut self.bits);
         write_others(&mut self.bits, command_layout, &others);
-        let mut finished = |number: u64, bits: &mut BitWriter| {
+        let mut finished = |number: u64, bits: &mut BitWriter, more: bool| {
             if let Ok(message) = bits.finish() {
                 part(number, message);
             }
-            bits.clear();
-            head(bits);
-            write_others::<G::Command>(bits, command_layout, &[]);
+            if more {
+                bits.clear();
+                head(bits);
+                write_others::<G::Command>(bits, command_layout, &[]);
+            }
         };
         let limits = (bytes_max, budget_bytes);
         player.base.write(&mut frame, to, &self.visible, limits, &mut finished, &mut self.bits);
@@ -603,9 +622,12 @@ impl<G: Game> SnapshotServer<G> {
     }
 }
 
-/// Players are kept by number.
+/// Players are kept by number; while nobody has left, each stands at its own.
 fn find<G: Game>(players: &mut [Player<G>], id: PlayerId) -> Option<&mut Player<G>> {
-    let index = players.binary_search_by_key(&id, |player| player.id).ok()?;
+    let likely = usize::from(id.0);
+    let is_there = players.get(likely).is_some_and(|player| player.id == id);
+    let search = || players.binary_search_by_key(&id, |player| player.id).ok();
+    let index = if is_there { likely } else { search()? };
     players.get_mut(index)
 }
 

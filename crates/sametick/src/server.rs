@@ -116,7 +116,8 @@ impl<G: Game> Server<G> {
             event => heard.extend(Heard::of(event)),
         });
         heard.into_iter().for_each(|heard| self.hear(now, heard));
-        answer
+        // An answer is long and rare: only one that is there is moved.
+        if answer.is_some() { answer } else { None }
     }
 
     /// Steps what is due, and says to each player what it may see.
@@ -136,6 +137,9 @@ impl<G: Game> Server<G> {
         self.measure(now);
         for seat in &self.seats {
             let Some(connection) = seat.connection else { continue };
+            if !self.half.has_news_for(seat.player) {
+                continue;
+            }
             for (is_reliable, event) in self.half.take_events(seat.player) {
                 let message = [&[EVENT], &event[..]].concat();
                 if !is_reliable {

@@ -198,14 +198,10 @@ impl<E: Entities> World<E> {
         slots.map(|(index, slot)| Some((slot.id(index)?, slot.owner, slot.entity.as_mut()?)))
     }
 
-    /// Who stands in a slot.
-    pub(crate) fn tenant(&self, slot: usize) -> Option<EntityId> {
-        self.slots.get(slot).filter(|slot| slot.entity.is_some())?.id(slot)
-    }
-
     /// Whether someone stands where an entity would.
     pub(crate) fn is_taken(&self, id: EntityId) -> bool {
-        if id.is_provisional() { self.contains(id) } else { self.tenant(id.slot()).is_some() }
+        let in_slot = || self.slots.get(id.slot()).is_some_and(|slot| slot.entity.is_some());
+        if id.is_provisional() { self.contains(id) } else { in_slot() }
     }
 
     /// Adds the slots of everyone.
