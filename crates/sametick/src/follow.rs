@@ -235,6 +235,11 @@ impl<G: Game> SnapshotClient<G> {
         self.predicted.tick().0.saturating_sub(self.snapshot.tick().0)
     }
 
+    /// What the next game needs, once this one is over.
+    pub(crate) fn into_content(self) -> G::Content {
+        self.content
+    }
+
     /// Starts from the newest snapshot and steps again what was predicted before.
     fn repredict(&mut self) {
         let until = self.predicted.tick();

@@ -101,6 +101,8 @@ mod events;
 mod fields;
 mod follow;
 mod game;
+#[cfg(feature = "secure")]
+mod hosted;
 pub mod kinds;
 mod list;
 #[cfg(test)]
@@ -118,6 +120,8 @@ mod slots;
 mod snapshot;
 #[cfg(test)]
 mod snapshot_tests;
+#[cfg(feature = "secure")]
+pub mod succession;
 mod table;
 mod time;
 mod versions;
@@ -138,6 +142,8 @@ pub use follow::{PREDICTED_TICKS_MAX, View};
 pub use game::{
     Audience, Delivery, EVENTS_PER_TICK_MAX, EventKey, Game, NoEvent, REPEATS_MAX, Turn,
 };
+#[cfg(feature = "secure")]
+pub use hosted::{Hosted, HostedConfig, HostedEvent};
 pub use list::{List, Text};
 pub use peer::Peer;
 pub use record::{Layout, Precision, settle};

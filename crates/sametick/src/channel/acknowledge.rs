@@ -119,6 +119,8 @@ pub(super) struct Sent {
     /// The shortest round trip of this stretch and the one before, and when this one began.
     shortest: [Option<Span>; 2],
     stretch_began: Time,
+    /// When the newest packet that arrived was sent.
+    delivered_at: Option<Time>,
 }
 
 /// How many of our packets can be on their way; one more, and the oldest is taken for lost.
@@ -155,6 +157,9 @@ impl Sent {
             let delivered = told.covers(packet.number);
             let back = told.newest - packet.number;
             let lost = back > 32 || back >= OVERTAKEN_BY && now - packet.at > patience;
+            if delivered {
+                self.delivered_at = self.delivered_at.max(Some(packet.at));
+            }
             if delivered || lost {
                 self.flying.remove(index);
                 self.resolved.push_back(Resolved { packet, delivered });
@@ -185,6 +190,10 @@ impl Sent {
     pub(super) fn memory_bytes(&self) -> usize {
         self.flying.capacity() * size_of::<SentPacket>()
             + self.resolved.capacity() * size_of::<Resolved>()
+    }
+
+    pub(super) fn delivered_at(&self) -> Option<Time> {
+        self.delivered_at
     }
 
     pub(super) fn round_trip(&self) -> RoundTrip {

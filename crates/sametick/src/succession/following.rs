@@ -1,0 +1,356 @@
+//! A client that goes where the order of succession sends it when its host is gone.
+
+use super::electorate::Electorate;
+use super::estate::{Estate, Gathering};
+use super::words::{CHARGE, Charge, ORDER, Order, Piece, REIGN, STATE, Said, read_reign};
+use super::{HOST_SILENCE, KNOCK_PATIENCE};
+use crate::channel::{CloseReason, Settings};
+use crate::client::{Client, ClientEvent};
+use crate::endpoint::Dialer;
+use crate::entities::{Entities, Layouts};
+use crate::game::Game;
+use crate::peer::Peer;
+use crate::secure::{ClientToken, Random, Seedling};
+use crate::server::PLACE_KEPT;
+use crate::time::Time;
+
+/// What a client knows of who comes after its host.
+pub(crate) struct Route<E> {
+    random: Seedling,
+    /// Where we would be reached as a server, if we want to be one.
+    volunteers: Option<Option<Peer>>,
+    /// The newest that any server spoke of; none before a host did.
+    epoch: Option<u32>,
+    order: Option<Order>,
+    charge: Option<(Charge, Time)>,
+    /// Made when the first state comes.
+    layouts: Option<Layouts>,
+    gathering: Gathering,
+    estate: Option<Estate<E>>,
+    host_is_gone: bool,
+    /// The server that let us in last, and how to come back to it.
+    home: Option<(Peer, ClientToken)>,
+    seeking: Option<Seeking>,
+    /// The present server is older than what we know: nothing of it is taken.
+    is_refused: bool,
+}
+
+/// On the way from one server to the next.
+struct Seeking {
+    reason: CloseReason,
+    since: Time,
+    knocking_since: Time,
+    /// How many servers were tried.
+    tried: usize,
+    /// Whether the last one is known to be of no use.
+    avoids_home: bool,
+    /// Whether only the last one is tried, because we stand ourselves.
+    stands: bool,
+}
+
+/// What a successor goes on with.
+pub(crate) struct Bequest<E> {
+    pub(crate) charge: Charge,
+    pub(crate) charged_at: Time,
+    pub(crate) estate: Estate<E>,
+    pub(crate) host_is_gone: bool,
+}
+
+impl<E: Entities> Route<E> {
+    pub(crate) fn new(random: &mut dyn Random) -> Box<Self> {
+        Box::new(Self {
+            random: Seedling::new(random),
+            volunteers: None,
+            epoch: None,
+            order: None,
+            charge: None,
+            layouts: None,
+            gathering: Gathering::default(),
+            estate: None,
+            host_is_gone: false,
+            home: None,
+            seeking: None,
+            is_refused: false,
+        })
+    }
+
+    pub(crate) fn epoch(&self) -> Option<u32> {
+        self.epoch
+    }
+
+    pub(crate) fn is_seeking(&self) -> bool {
+        self.seeking.is_some()
+    }
+
+    /// Whether nothing more is to be taken from the present server.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.is_refused
+    }
+
+    /// The end of the way: a server has let us in.
+    pub(crate) fn arrived(&mut self) {
+        self.seeking = None;
+    }
+
+    /// Whoever leaves of its own will goes nowhere else.
+    pub(crate) fn forget(&mut self) {
+        (self.order, self.charge, self.seeking) = (None, None, None);
+    }
+
+    /// Whether there is anywhere to go after a connection that ended so.
+    fn can_migrate(&self, reason: CloseReason) -> bool {
+        let is_hosts_end = match reason {
+            CloseReason::TimedOut | CloseReason::Reset | CloseReason::ServerStopped => true,
+            // These are about us, not about the host.
+            CloseReason::Left
+            | CloseReason::Kicked
+            | CloseReason::Replaced
+            | CloseReason::Backlogged
+            | CloseReason::ProtocolViolation => false,
+        };
+        is_hosts_end && self.order.as_ref().is_some_and(|order| !order.heirs.is_empty())
+    }
+
+    /// The newest epoch and, of that, the newest order.
+    fn known(&self) -> Option<(u32, u32)> {
+        let epoch = self.epoch?;
+        let order = self.order.as_ref().filter(|order| order.epoch == epoch);
+        Some((epoch, order.map_or(0, |order| order.number)))
+    }
+
+    /// Whom to knock at, one after the other.
+    fn targets(&self) -> Vec<(Peer, ClientToken)> {
+        let Some(seeking) = &self.seeking else { return Vec::new() };
+        let heirs = self.order.iter().flat_map(|order| &order.heirs);
+        let others = heirs.filter(|heir| !heir.is_you && !seeking.stands);
+        let others = others.map(|heir| (heir.peer, heir.ticket.clone()));
+        let home = self.home.iter().filter(|_| !seeking.avoids_home).cloned();
+        let mut targets: Vec<(Peer, ClientToken)> = others.collect();
+        for (peer, ticket) in home {
+            // A server of ours that we know twice is met with the newer ticket.
+            match targets.iter_mut().find(|(target, _)| *target == peer) {
+                Some(target) => target.1 = ticket,
+                None => targets.push((peer, ticket)),
+            }
+        }
+        targets
+    }
+
+    /// What we go on with if it is our turn to be the server.
+    fn bequest(&self) -> Option<Bequest<E>> {
+        let seeking = self.seeking.as_ref()?;
+        let (charge, charged_at) = self.charge.as_ref()?;
+        let is_newest = Some((charge.epoch, charge.number)) == self.known();
+        let is_our_turn = seeking.tried >= charge.rank as usize && !seeking.stands;
+        let estate = self.estate.as_ref().filter(|_| is_newest && is_our_turn)?;
+        Some(Bequest {
+            charge: charge.clone(),
+            charged_at: *charged_at,
+            estate: estate.clone(),
+            host_is_gone: self.host_is_gone,
+        })
+    }
+}
+
+impl<G: Game> Client<G> {
+    /// Offers to be the server when the host leaves; others must be able to reach it at `peer`, or where
+    /// the host sees it.
+    pub(crate) fn volunteer(&mut self, peer: Option<Peer>) {
+        self.route.volunteers = Some(peer);
+    }
+
+    /// What has to be said on a fresh connection.
+    pub(crate) fn introduce(&mut self) {
+        self.route.is_refused = false;
+        if let Some((epoch, number)) = self.route.known() {
+            self.say(Said::Knows { epoch, number });
+        }
+        if let Some(peer) = self.route.volunteers {
+            self.say(Said::Volunteer(peer));
+        }
+    }
+
+    /// What succession is about; false if it makes no sense.
+    pub(crate) fn hear_succession(&mut self, now: Time, kind: u8, message: &[u8]) -> bool {
+        match kind {
+            REIGN => read_reign(message).is_some_and(|epoch| self.hear_reign(epoch)),
+            ORDER => Order::read(message).is_some_and(|order| self.hear_order(order)),
+            CHARGE => Charge::read(message).is_some_and(|charge| self.hear_charge(now, charge)),
+            STATE => Piece::read(message).is_some_and(|piece| self.hear_state(&piece)),
+            _ => false,
+        }
+    }
+
+    /// The connection is over; true if we go on elsewhere.
+    pub(crate) fn migrate(&mut self, now: Time, reason: CloseReason) -> bool {
+        if let Some(seeking) = &mut self.route.seeking {
+            seeking.tried += 1;
+            self.knock_next(now);
+            return true;
+        }
+        if !self.route.can_migrate(reason) {
+            return false;
+        }
+        self.seek(now, reason, false);
+        true
+    }
+
+    /// Leaves the present server for the successors.
+    pub(crate) fn seek(&mut self, now: Time, reason: CloseReason, avoids_home: bool) {
+        self.route.seeking = Some(Seeking {
+            reason,
+            since: now,
+            knocking_since: now,
+            tried: 0,
+            avoids_home,
+            stands: false,
+        });
+        self.events.push(ClientEvent::Migrating(reason));
+        self.knock_next(now);
+    }
+
+    /// Goes to a server at once.
+    pub(crate) fn go(&mut self, now: Time, peer: Peer, ticket: ClientToken) {
+        let random = &mut self.route.random;
+        self.dialer = Dialer::new(peer, ticket, Settings::default(), now, random);
+        if let Some(seeking) = &mut self.route.seeking {
+            seeking.knocking_since = now;
+        }
+    }
+
+    /// Goes to a server of our own, which is at `own`: back, or because the order has named us.
+    pub(crate) fn go_home(&mut self, now: Time, own: Peer) {
+        let back = self.route.home.as_ref().filter(|(peer, _)| *peer == own);
+        let mut heirs = self.route.order.iter().flat_map(|order| &order.heirs);
+        let named = heirs.find(|heir| heir.is_you).map(|heir| &heir.ticket);
+        if let Some(ticket) = back.map(|(_, ticket)| ticket).or(named).cloned() {
+            self.go(now, own, ticket);
+        }
+    }
+
+    /// Whether the order names anybody but us.
+    pub(crate) fn has_successors(&self) -> bool {
+        let mut heirs = self.route.order.iter().flat_map(|order| &order.heirs);
+        heirs.any(|heir| !heir.is_you)
+    }
+
+    /// What we go on with if it is our turn to be the server; from then on only the old host is knocked
+    /// at, until [`stand_no_more`](Client::stand_no_more).
+    pub(crate) fn stand(&mut self, now: Time) -> Option<Bequest<G::Entity>> {
+        if self.dialer.is_connected() {
+            return None;
+        }
+        let bequest = self.route.bequest()?;
+        if let Some(seeking) = &mut self.route.seeking {
+            (seeking.stands, seeking.tried) = (true, 0);
+        }
+        self.knock_next(now);
+        Some(bequest)
+    }
+
+    pub(crate) fn stand_no_more(&mut self, now: Time) {
+        if let Some(seeking) = &mut self.route.seeking
+            && seeking.stands
+        {
+            (seeking.stands, seeking.tried) = (false, 0);
+            self.knock_next(now);
+        }
+    }
+
+    /// Notices a host that is gone, and a server that does not open.
+    pub(crate) fn advance_route(&mut self, now: Time) {
+        let silence = self.dialer.silence(now);
+        match (&self.route.seeking, silence) {
+            // Whoever has lent itself to a server stays until that one is silent, or says goodbye.
+            (_, Some(silence)) if silence >= HOST_SILENCE => {
+                self.migrate(now, CloseReason::TimedOut);
+            }
+            (Some(seeking), None) if now - seeking.since >= PLACE_KEPT => {
+                let reason = seeking.reason;
+                self.route.seeking = None;
+                self.dialer.close(now, reason);
+                self.events.push(ClientEvent::Left(reason));
+            }
+            (Some(seeking), None) if now - seeking.knocking_since >= KNOCK_PATIENCE => {
+                self.migrate(now, CloseReason::TimedOut);
+            }
+            _ => {}
+        }
+    }
+
+    /// When the route has to be looked at again.
+    pub(crate) fn route_wake(&self) -> Time {
+        let seeking = self.route.seeking.as_ref();
+        seeking.map_or(Time::MAX, |seeking| seeking.knocking_since + KNOCK_PATIENCE)
+    }
+
+    fn knock_next(&mut self, now: Time) {
+        let targets = self.route.targets();
+        let tried = self.route.seeking.as_ref().map_or(0, |seeking| seeking.tried);
+        if let Some((peer, ticket)) = targets.get(tried % targets.len().max(1)).cloned() {
+            self.go(now, peer, ticket);
+        } else {
+            // Nobody is left but us.
+            self.dialer.close(now, CloseReason::TimedOut);
+            if let Some(seeking) = &mut self.route.seeking {
+                seeking.knocking_since = now;
+            }
+        }
+    }
+
+    fn say(&mut self, said: Said) {
+        // A backlog of these is the host's end, not ours.
+        let _ = self.dialer.send_reliable(&said.write());
+    }
+
+    fn hear_reign(&mut self, epoch: u32) -> bool {
+        if self.route.epoch.is_some_and(|known| epoch < known) {
+            // It has been told what we know, and will say goodbye.
+            self.route.is_refused = true;
+            return true;
+        }
+        self.route.epoch = Some(epoch);
+        self.route.host_is_gone = false;
+        let home = self.ticket.clone().map(|ticket| (self.dialer.server(), ticket));
+        self.route.home = home;
+        true
+    }
+
+    fn hear_order(&mut self, order: Order) -> bool {
+        if self.route.epoch != Some(order.epoch) || self.route.is_refused {
+            return false;
+        }
+        let (epoch, number) = (order.epoch, order.number);
+        self.route.order = Some(order);
+        self.say(Said::Knows { epoch, number });
+        true
+    }
+
+    fn hear_charge(&mut self, now: Time, charge: Charge) -> bool {
+        let is_ours = self.route.known() == Some((charge.epoch, charge.number));
+        let decides = |electorate: &Electorate| electorate.contains(charge.you);
+        let is_lawful = is_ours && charge.electorates.iter().any(decides);
+        if is_lawful {
+            self.route.charge = Some((charge, now));
+        }
+        is_lawful
+    }
+
+    fn hear_state(&mut self, piece: &Piece<'_>) -> bool {
+        let route = &mut self.route;
+        if route.epoch != Some(piece.epoch) || route.volunteers.is_none() {
+            return false;
+        }
+        let Ok(whole) = route.gathering.take(piece) else { return false };
+        let Some(bytes) = whole else { return true };
+        let layouts = route.layouts.get_or_insert_with(Layouts::of::<G::Entity>);
+        let estate = Estate::read(&bytes, layouts);
+        let Some(estate) = estate.ok().filter(|estate| estate.world.tick() == piece.tick) else {
+            return false;
+        };
+        route.estate = Some(estate);
+        route.host_is_gone = piece.is_last_word;
+        self.say(Said::Holds(piece.tick));
+        true
+    }
+}
