@@ -50,6 +50,8 @@ pub struct Client<G: Game> {
     pub(crate) events: Vec<ClientEvent>,
     malformed: u64,
     token: u32,
+    /// Whether the server that was knocked at last did not open.
+    pub(crate) was_denied: bool,
     /// Where to go when the host leaves.
     pub(crate) route: Box<Route<G::Entity>>,
 }
@@ -82,6 +84,7 @@ impl<G: Game> Client<G> {
             events: Vec::new(),
             malformed: 0,
             token: 0,
+            was_denied: false,
             route: Route::new(random),
         }
     }
@@ -105,12 +108,13 @@ impl<G: Game> Client<G> {
         let (mut messages, mut is_new, mut left) = (Vec::new(), false, None);
         let (events, ticket, is_seeking) =
             (&mut self.events, &mut self.ticket, self.route.is_seeking());
+        let was_denied = &mut self.was_denied;
         self.dialer.receive(now, datagram, &mut |event| match event {
             DialerEvent::Connected { resume, .. } => {
                 (*ticket, is_new) = (Some(resume.clone()), true)
             }
             // Whoever seeks knocks elsewhere soon.
-            DialerEvent::Denied(_) if is_seeking => {}
+            DialerEvent::Denied(_) if is_seeking => *was_denied = true,
             DialerEvent::Denied(denial) => events.push(ClientEvent::Denied(denial)),
             DialerEvent::Left(reason) => left = Some(reason),
             DialerEvent::Message(Event::Reliable(message) | Event::Unreliable(message)) => {

@@ -4,9 +4,9 @@ use crate::channel::{CloseReason, Event, PAYLOAD_BYTES_MAX, Statistics};
 use crate::endpoint::{Answer, Listener, ListenerConfig, ListenerEvent};
 use crate::game::Game;
 use crate::peer::Peer;
-use crate::secure::{ConnectionId, GateConfig, Past, Random, TokenKey};
+use crate::secure::{ConnectionId, GateConfig, Past, Random, TokenKey, is_handshake};
 use crate::serve::{EVENT, Rates, SnapshotServer, WELCOME};
-use crate::succession::Hosting;
+use crate::succession::{Hosting, Stage};
 use crate::time::{Span, Time};
 use crate::world::{PlayerId, World};
 
@@ -91,6 +91,9 @@ impl<G: Game> Server<G> {
         datagram: &mut [u8],
         random: &mut dyn Random,
     ) -> Option<Answer> {
+        if self.stage() == Some(Stage::Over) && is_handshake(datagram) {
+            return None;
+        }
         let mut heard = Vec::new();
         let Self { listener, half, seats, malformed, .. } = self;
         let answer = listener.receive(now, from, datagram, random, &mut |event| match event {

@@ -94,6 +94,11 @@ impl Dialer {
         self.server
     }
 
+    /// Whether it knocks and the server has answered: then the token may be used up.
+    pub fn is_answered(&self) -> bool {
+        matches!(&self.stage, Stage::Knocking(knock) if knock.is_answered())
+    }
+
     /// How long ago the server was last heard; none while not connected.
     pub fn silence(&self, now: Time) -> Option<Span> {
         match &self.stage {

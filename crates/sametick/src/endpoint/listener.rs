@@ -8,7 +8,8 @@ use crate::channel::{
 use crate::peer::Peer;
 use crate::secure::{
     Accepted, Applicant, ConnectionId, Counters, Denial, Gate, GateConfig, HALF_OPEN_TIMEOUT,
-    Place, Random, Refusal, Reply, Resume, TokenLog, Verdict, connection_id_of, is_handshake,
+    Place, Random, Refusal, Reply, Resume, TokenKey, TokenLog, Verdict, connection_id_of,
+    is_handshake,
 };
 use crate::time::{Span, Time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -341,6 +342,11 @@ impl Listener {
     /// The game and its version.
     pub fn protocol_id(&self) -> u64 {
         self.gate.protocol_id()
+    }
+
+    /// Seals what lets a client come back.
+    pub(crate) fn ticket_key(&self) -> &TokenKey {
+        self.gate.ticket_key()
     }
 
     /// The seconds since 1970.

@@ -237,6 +237,11 @@ impl Gate {
         self.protocol_id
     }
 
+    /// Seals what this gate lets in again.
+    pub(crate) fn ticket_key(&self) -> &TokenKey {
+        &self.ticket_key
+    }
+
     /// The log of used tokens, to be saved when the server stops.
     pub fn token_log(&self) -> &TokenLog {
         &self.log

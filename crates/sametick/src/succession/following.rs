@@ -3,7 +3,7 @@
 use super::electorate::Electorate;
 use super::estate::{Estate, Gathering};
 use super::words::{CHARGE, Charge, ORDER, Order, Piece, REIGN, STATE, Said, read_reign};
-use super::{HOST_SILENCE, KNOCK_PATIENCE};
+use super::{ANSWERED_PATIENCE, HOST_SILENCE, KNOCK_PATIENCE};
 use crate::channel::{CloseReason, Settings};
 use crate::client::{Client, ClientEvent};
 use crate::endpoint::Dialer;
@@ -12,7 +12,8 @@ use crate::game::Game;
 use crate::peer::Peer;
 use crate::secure::{ClientToken, Random, Seedling};
 use crate::server::PLACE_KEPT;
-use crate::time::Time;
+use crate::time::{Span, Time};
+use std::collections::BTreeMap;
 
 /// What a client knows of who comes after its host.
 pub(crate) struct Route<E> {
@@ -29,7 +30,9 @@ pub(crate) struct Route<E> {
     estate: Option<Estate<E>>,
     host_is_gone: bool,
     /// The server that let us in last, and how to come back to it.
-    home: Option<(Peer, ClientToken)>,
+    home: Option<Peer>,
+    /// What each server may be knocked with, the best last.
+    tickets: BTreeMap<Peer, Vec<ClientToken>>,
     seeking: Option<Seeking>,
     /// The present server is older than what we know: nothing of it is taken.
     is_refused: bool,
@@ -44,7 +47,7 @@ struct Seeking {
     tried: usize,
     /// Whether the last one is known to be of no use.
     avoids_home: bool,
-    /// Whether only the last one is tried, because we stand ourselves.
+    /// Whether we stand ourselves meanwhile.
     stands: bool,
 }
 
@@ -69,6 +72,7 @@ impl<E: Entities> Route<E> {
             estate: None,
             host_is_gone: false,
             home: None,
+            tickets: BTreeMap::new(),
             seeking: None,
             is_refused: false,
         })
@@ -119,21 +123,28 @@ impl<E: Entities> Route<E> {
     }
 
     /// Whom to knock at, one after the other.
-    fn targets(&self) -> Vec<(Peer, ClientToken)> {
+    fn targets(&self) -> Vec<Peer> {
         let Some(seeking) = &self.seeking else { return Vec::new() };
         let heirs = self.order.iter().flat_map(|order| &order.heirs);
-        let others = heirs.filter(|heir| !heir.is_you && !seeking.stands);
-        let others = others.map(|heir| (heir.peer, heir.ticket.clone()));
-        let home = self.home.iter().filter(|_| !seeking.avoids_home).cloned();
-        let mut targets: Vec<(Peer, ClientToken)> = others.collect();
-        for (peer, ticket) in home {
-            // A server of ours that we know twice is met with the newer ticket.
-            match targets.iter_mut().find(|(target, _)| *target == peer) {
-                Some(target) => target.1 = ticket,
-                None => targets.push((peer, ticket)),
-            }
+        let mut targets: Vec<Peer> =
+            heirs.filter(|heir| !heir.is_you).map(|heir| heir.peer).collect();
+        if let Some(home) = self.home.filter(|_| !seeking.avoids_home) {
+            targets.retain(|target| *target != home);
+            // Whoever stands wants to know first whether it has to.
+            targets.insert(if seeking.stands { 0 } else { targets.len() }, home);
         }
         targets
+    }
+
+    /// What to knock with; what may be used up is not used again while there is another.
+    fn ticket(&mut self, peer: Peer) -> Option<ClientToken> {
+        self.tickets.get(&peer).and_then(|tickets| tickets.last()).cloned()
+    }
+
+    fn spend_ticket(&mut self, peer: Peer) {
+        if let Some(tickets) = self.tickets.get_mut(&peer).filter(|tickets| tickets.len() > 1) {
+            tickets.pop();
+        }
     }
 
     /// What we go on with if it is our turn to be the server.
@@ -161,7 +172,11 @@ impl<G: Game> Client<G> {
 
     /// What has to be said on a fresh connection.
     pub(crate) fn introduce(&mut self) {
+        let server = self.dialer.server();
         self.route.is_refused = false;
+        self.route.spend_ticket(server);
+        let ticket = self.ticket.clone();
+        self.route.tickets.entry(server).or_default().extend(ticket);
         if let Some((epoch, number)) = self.route.known() {
             self.say(Said::Knows { epoch, number });
         }
@@ -191,7 +206,8 @@ impl<G: Game> Client<G> {
         if !self.route.can_migrate(reason) {
             return false;
         }
-        self.seek(now, reason, false);
+        // A host that stops is no server any more; one that is silent may come back.
+        self.seek(now, reason, reason == CloseReason::ServerStopped);
         true
     }
 
@@ -213,6 +229,7 @@ impl<G: Game> Client<G> {
     pub(crate) fn go(&mut self, now: Time, peer: Peer, ticket: ClientToken) {
         let random = &mut self.route.random;
         self.dialer = Dialer::new(peer, ticket, Settings::default(), now, random);
+        self.was_denied = false;
         if let Some(seeking) = &mut self.route.seeking {
             seeking.knocking_since = now;
         }
@@ -220,10 +237,10 @@ impl<G: Game> Client<G> {
 
     /// Goes to a server of our own, which is at `own`: back, or because the order has named us.
     pub(crate) fn go_home(&mut self, now: Time, own: Peer) {
-        let back = self.route.home.as_ref().filter(|(peer, _)| *peer == own);
         let mut heirs = self.route.order.iter().flat_map(|order| &order.heirs);
-        let named = heirs.find(|heir| heir.is_you).map(|heir| &heir.ticket);
-        if let Some(ticket) = back.map(|(_, ticket)| ticket).or(named).cloned() {
+        let named = heirs.find(|heir| heir.is_you).and_then(|heir| heir.tickets.last()).cloned();
+        let ticket = if self.route.home == Some(own) { self.route.ticket(own) } else { named };
+        if let Some(ticket) = ticket {
             self.go(now, own, ticket);
         }
     }
@@ -234,8 +251,8 @@ impl<G: Game> Client<G> {
         heirs.any(|heir| !heir.is_you)
     }
 
-    /// What we go on with if it is our turn to be the server; from then on only the old host is knocked
-    /// at, until [`stand_no_more`](Client::stand_no_more).
+    /// What we go on with if it is our turn to be the server, until
+    /// [`stand_no_more`](Client::stand_no_more). Meanwhile we knock: somebody else may be the server.
     pub(crate) fn stand(&mut self, now: Time) -> Option<Bequest<G::Entity>> {
         if self.dialer.is_connected() {
             return None;
@@ -253,7 +270,10 @@ impl<G: Game> Client<G> {
             && seeking.stands
         {
             (seeking.stands, seeking.tried) = (false, 0);
-            self.knock_next(now);
+            // Whoever stood may have been let in by the old host just now.
+            if !self.dialer.is_connected() {
+                self.knock_next(now);
+            }
         }
     }
 
@@ -271,7 +291,7 @@ impl<G: Game> Client<G> {
                 self.dialer.close(now, reason);
                 self.events.push(ClientEvent::Left(reason));
             }
-            (Some(seeking), None) if now - seeking.knocking_since >= KNOCK_PATIENCE => {
+            (Some(seeking), None) if now - seeking.knocking_since >= self.patience() => {
                 self.migrate(now, CloseReason::TimedOut);
             }
             _ => {}
@@ -284,10 +304,19 @@ impl<G: Game> Client<G> {
         seeking.map_or(Time::MAX, |seeking| seeking.knocking_since + KNOCK_PATIENCE)
     }
 
+    fn patience(&self) -> Span {
+        if self.dialer.is_answered() { ANSWERED_PATIENCE } else { KNOCK_PATIENCE }
+    }
+
     fn knock_next(&mut self, now: Time) {
+        if self.dialer.is_answered() || self.was_denied {
+            self.route.spend_ticket(self.dialer.server());
+        }
         let targets = self.route.targets();
         let tried = self.route.seeking.as_ref().map_or(0, |seeking| seeking.tried);
-        if let Some((peer, ticket)) = targets.get(tried % targets.len().max(1)).cloned() {
+        let target = targets.get(tried % targets.len().max(1)).copied();
+        if let Some((peer, ticket)) = target.and_then(|peer| Some((peer, self.route.ticket(peer)?)))
+        {
             self.go(now, peer, ticket);
         } else {
             // Nobody is left but us.
@@ -311,8 +340,7 @@ impl<G: Game> Client<G> {
         }
         self.route.epoch = Some(epoch);
         self.route.host_is_gone = false;
-        let home = self.ticket.clone().map(|ticket| (self.dialer.server(), ticket));
-        self.route.home = home;
+        self.route.home = Some(self.dialer.server());
         true
     }
 
@@ -321,6 +349,12 @@ impl<G: Game> Client<G> {
             return false;
         }
         let (epoch, number) = (order.epoch, order.number);
+        let server = self.dialer.server();
+        let heirs = order.heirs.iter().filter(|heir| !heir.is_you);
+        let heirs = heirs.map(|heir| (heir.peer, heir.tickets.clone()));
+        self.route.tickets = heirs.collect();
+        let own = order.spares.iter().chain(&self.ticket).cloned();
+        self.route.tickets.insert(server, own.collect());
         self.route.order = Some(order);
         self.say(Said::Knows { epoch, number });
         true

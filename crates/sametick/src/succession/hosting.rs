@@ -7,7 +7,7 @@ use super::reign::{Present, Reign, Stage};
 use super::words::{Said, write_reign};
 use super::{
     CHECK_INTERVAL, LAST_WORD_BACKLOG_BYTES_MAX, LEASE, STATE_BACKLOG_BYTES_MAX, STATE_INTERVAL,
-    TICKET_SECONDS,
+    TICKET_SECONDS, TICKETS_EACH,
 };
 use crate::channel::CloseReason;
 use crate::endpoint::{Listener, ListenerConfig};
@@ -238,9 +238,12 @@ impl<G: Game> Server<G> {
         let Some(hosting) = &mut self.hosting else { return };
         let unix_seconds = self.listener.unix_seconds(now);
         let (protocol_id, epoch) = (self.listener.protocol_id(), hosting.reign.epoch);
-        let random = &mut hosting.random;
+        let (random, own_key) = (&mut hosting.random, self.listener.ticket_key());
         let orders = hosting.reign.take_orders(&present, unix_seconds, |client_id, key| {
-            seal_ticket(client_id, key, (protocol_id, epoch, unix_seconds), random)
+            let key = key.unwrap_or(own_key);
+            let mut seal =
+                || seal_ticket(client_id, key, (protocol_id, epoch, unix_seconds), random);
+            (0..TICKETS_EACH).map(|_| seal()).collect()
         });
         for (client_id, message) in orders {
             self.send_to(now, client_id, &message);

@@ -88,8 +88,14 @@ const ORDER_LASTS: Span = Span::seconds(120);
 const TICKET_SECONDS: u64 = TOKEN_LIFETIME_SECONDS_MAX;
 const _: () = assert!(ORDER_LASTS.as_micros() * 2 < TICKET_SECONDS * 1_000_000);
 
-/// How long one server is knocked at before the next.
+/// How long one server is knocked at before the next, if it is silent.
 const KNOCK_PATIENCE: Span = Span::millis(1_000);
+
+/// The same if it has answered, and may be waiting for us as we are for it.
+const ANSWERED_PATIENCE: Span = Span::millis(2_500);
+
+/// How many tickets a player gets for each server: one that was used and led to nothing is spent.
+const TICKETS_EACH: usize = 2;
 
 /// So long a successor waits for a quorum before it sends away those who have come.
 const STANDING_ROUND: Span = Span::seconds(3);

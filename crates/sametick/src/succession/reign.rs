@@ -208,12 +208,13 @@ impl Reign {
         self.named.iter().map(|named| named.client_id)
     }
 
-    /// Who is to be told of the order, and of which one: `seal` makes the ticket of a player for a key.
+    /// Who is to be told of the order, and of which one: `seal` makes a player's tickets for a successor,
+    /// or for us.
     pub(crate) fn take_orders(
         &mut self,
         present: &[Present],
         unix_seconds: u64,
-        mut seal: impl FnMut(u64, &TokenKey) -> ClientToken,
+        mut seal: impl FnMut(u64, Option<&TokenKey>) -> Vec<ClientToken>,
     ) -> Vec<(u64, Vec<u8>)> {
         let mut messages = Vec::new();
         if self.stage != Stage::Reigning || self.number == 0 {
@@ -224,10 +225,10 @@ impl Reign {
                 let heirs = self.named.iter().map(|named| Heir {
                     peer: named.peer,
                     is_you: named.client_id == client_id,
-                    ticket: seal(client_id, &named.key),
+                    tickets: seal(client_id, Some(&named.key)),
                 });
-                let (epoch, number) = (self.epoch, self.number);
-                let order = Order { epoch, number, heirs: heirs.collect() };
+                let (epoch, number, heirs) = (self.epoch, self.number, heirs.collect());
+                let order = Order { epoch, number, spares: seal(client_id, None), heirs };
                 messages.push((client_id, order.write()));
             }
             let rank = self.named.iter().position(|named| named.client_id == client_id);

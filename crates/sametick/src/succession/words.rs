@@ -2,7 +2,9 @@
 //! nothing.
 
 use super::electorate::Electorate;
-use super::{ELECTORATES_MAX, STATE_PIECE_BYTES_MAX, STATE_PIECES_MAX, SUCCESSORS_MAX};
+use super::{
+    ELECTORATES_MAX, STATE_PIECE_BYTES_MAX, STATE_PIECES_MAX, SUCCESSORS_MAX, TICKETS_EACH,
+};
 use crate::bits::{BitReader, BitWriter};
 use crate::peer::Peer;
 use crate::secure::client_token::CLIENT_TOKEN_BYTES_MAX;
@@ -25,6 +27,8 @@ const HOLDS: u8 = 2;
 pub(crate) struct Order {
     pub(crate) epoch: u32,
     pub(crate) number: u32,
+    /// What to come back with to the host itself.
+    pub(crate) spares: Vec<ClientToken>,
     pub(crate) heirs: Vec<Heir>,
 }
 
@@ -34,8 +38,8 @@ pub(crate) struct Heir {
     pub(crate) peer: Peer,
     /// Whether it is the one who is told.
     pub(crate) is_you: bool,
-    /// What to knock with.
-    pub(crate) ticket: ClientToken,
+    /// What to knock with, once each.
+    pub(crate) tickets: Vec<ClientToken>,
 }
 
 /// What a successor alone is told.
@@ -91,13 +95,12 @@ impl Order {
         message(ORDER, |bits| {
             bits.write(u64::from(self.epoch), 32);
             bits.write(u64::from(self.number), 32);
+            write_tickets(bits, &self.spares);
             bits.write(self.heirs.len() as u64, 8);
             for heir in &self.heirs {
                 write_peer(bits, heir.peer);
                 bits.write(u64::from(heir.is_you), 8);
-                let ticket = heir.ticket.to_bytes();
-                bits.write(ticket.len() as u64, 16);
-                bits.write_bytes(&ticket);
+                write_tickets(bits, &heir.tickets);
             }
         })
     }
@@ -105,13 +108,14 @@ impl Order {
     pub(crate) fn read(message: &[u8]) -> Option<Self> {
         let mut bits = BitReader::new(message);
         let (epoch, number) = (bits.read(32) as u32, bits.read(32) as u32);
+        let spares = read_tickets(&mut bits)?;
         let count = bits.read(8) as usize;
         if count > SUCCESSORS_MAX {
             return None;
         }
         let heirs = (0..count).map(|_| Heir::read(&mut bits)).collect::<Option<_>>()?;
         bits.finish().ok()?;
-        Some(Self { epoch, number, heirs })
+        Some(Self { epoch, number, spares, heirs })
     }
 }
 
@@ -119,13 +123,8 @@ impl Heir {
     fn read(bits: &mut BitReader<'_>) -> Option<Self> {
         let peer = read_peer(bits);
         let is_you = bits.read(8);
-        let length = bits.read(16) as usize;
-        if is_you > 1 || length > CLIENT_TOKEN_BYTES_MAX {
-            return None;
-        }
-        let mut ticket = vec![0; length];
-        bits.read_bytes(&mut ticket);
-        Some(Self { peer, is_you: is_you == 1, ticket: ClientToken::from_bytes(&ticket)? })
+        let tickets = read_tickets(bits)?;
+        (is_you <= 1).then_some(Self { peer, is_you: is_you == 1, tickets })
     }
 }
 
@@ -226,6 +225,26 @@ impl Said {
     }
 }
 
+fn write_tickets(bits: &mut BitWriter, tickets: &[ClientToken]) {
+    bits.write(tickets.len() as u64, 8);
+    for ticket in tickets {
+        let ticket = ticket.to_bytes();
+        bits.write(ticket.len() as u64, 16);
+        bits.write_bytes(&ticket);
+    }
+}
+
+fn read_tickets(bits: &mut BitReader<'_>) -> Option<Vec<ClientToken>> {
+    let count = bits.read(8) as usize;
+    let mut read = || {
+        let length = bits.read(16) as usize;
+        let mut ticket = vec![0; Some(length).filter(|length| *length <= CLIENT_TOKEN_BYTES_MAX)?];
+        bits.read_bytes(&mut ticket);
+        ClientToken::from_bytes(&ticket)
+    };
+    (0..Some(count).filter(|count| *count <= TICKETS_EACH)?).map(|_| read()).collect()
+}
+
 fn write_peer(bits: &mut BitWriter, peer: Peer) {
     bits.write_bytes(&peer.address());
     bits.write(u64::from(peer.port()), 16);
@@ -239,7 +258,8 @@ fn read_peer(bits: &mut BitReader<'_>) -> Peer {
 
 /// More than any of these messages.
 const MESSAGE_BYTES_MAX: usize = 4096;
-const _: () = assert!(SUCCESSORS_MAX * (CLIENT_TOKEN_BYTES_MAX + 32) < MESSAGE_BYTES_MAX);
+const TICKETS_BYTES_MAX: usize = TICKETS_EACH * (CLIENT_TOKEN_BYTES_MAX + 2);
+const _: () = assert!((SUCCESSORS_MAX + 1) * (TICKETS_BYTES_MAX + 32) < MESSAGE_BYTES_MAX);
 const _: () = assert!(ELECTORATES_MAX * (super::ELECTORS_MAX * 8 + 16) < MESSAGE_BYTES_MAX);
 const _: () = assert!(STATE_PIECE_BYTES_MAX + 32 < MESSAGE_BYTES_MAX);
 
@@ -273,7 +293,7 @@ mod tests {
             assert_eq!(Said::read(&said.write()), Some(said));
         }
         assert_eq!(Charge::read(&charge().write()[1..]), Some(charge()));
-        let empty = Order { epoch: 4, number: 1, heirs: Vec::new() };
+        let empty = Order { epoch: 4, number: 1, spares: Vec::new(), heirs: Vec::new() };
         assert_eq!(Order::read(&empty.write()[1..]), Some(empty));
         assert_eq!(read_reign(&write_reign(6)[1..]), Some(6));
     }

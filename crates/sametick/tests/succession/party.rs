@@ -17,6 +17,8 @@ impl Random for Seeded {
 
 pub(crate) struct Member {
     pub(crate) host: Host,
+    /// Until then its machine does nothing, and knows nothing of that.
+    pub(crate) frozen_until: Time,
     /// None once its machine is dark.
     pub(crate) player: Option<Hosted<Scores>>,
     /// What was last news to it, since when, and the longest it had none.
@@ -121,7 +123,11 @@ impl Party {
 
     /// Who is the server at this moment.
     pub(crate) fn hosts(&self) -> Vec<usize> {
-        let is_host = |i: &usize| self.members[*i].player.as_ref().is_some_and(Hosted::is_host);
+        let is_host = |i: &usize| {
+            let member = &self.members[*i];
+            let is_awake = member.frozen_until <= self.now;
+            is_awake && member.player.as_ref().is_some_and(Hosted::is_host)
+        };
         (0..self.members.len()).filter(is_host).collect()
     }
 
@@ -152,7 +158,8 @@ impl Party {
     fn step(&mut self) {
         let (now, mut datagram) = (self.now, Vec::new());
         let mut stepped = Vec::new();
-        for (index, member) in self.members.iter_mut().enumerate() {
+        let members = self.members.iter_mut().enumerate();
+        for (index, member) in members.filter(|(_, member)| member.frozen_until <= now) {
             // A dark machine takes no datagrams either.
             while let Some(from) = self.network.receive(now, member.host, &mut datagram) {
                 let Some(player) = &mut member.player else { continue };
@@ -188,6 +195,7 @@ impl Member {
     fn new(host: Host, player: Hosted<Scores>, now: Time) -> Self {
         Self {
             host,
+            frozen_until: now,
             player: Some(player),
             news: (0, 0),
             news_at: now,
