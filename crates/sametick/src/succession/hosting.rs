@@ -279,6 +279,8 @@ impl<G: Game> Server<G> {
             let bytes: Arc<[u8]> = bytes.into();
             for heir in &heirs {
                 let tick = self.half.world.tick();
+                // Only one may speak for a host that has left.
+                let is_last_word = is_last_word && heirs.first() == Some(heir);
                 let parcel = || Parcel::new(tick, Arc::clone(&bytes), is_last_word);
                 hosting.parcels.entry(*heir).or_insert_with(parcel);
             }

@@ -18,6 +18,9 @@
 //! players of its order, or exactly half with the first successor among them. This goes for the host as
 //! for a successor. Two quorums of one electorate share a player, and that player is lent to one of them.
 //!
+//! A player who says goodbye lends itself to nobody any more, so whom it left may go on counting it; a host
+//! who says goodbye gives its own word to the first successor, and to no other.
+//!
 //! *When the players change, both electorates count.* A host whose players come and go gives out a new
 //! order, and needs a quorum of the new electorate and of the old one until a quorum of the old one knows
 //! the new order; a successor that was told of both needs both. A successor with an older order may gather
