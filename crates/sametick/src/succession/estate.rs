@@ -179,9 +179,67 @@ impl Gathering {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fields::{Fields, Networked};
 
     fn piece(index: usize, count: usize, bytes: &[u8]) -> Piece<'_> {
         Piece { epoch: 1, tick: Tick(5), index, count, is_last_word: false, bytes }
+    }
+
+    #[derive(Clone, Debug, Default)]
+    pub(crate) struct Lamp {
+        is_lit: bool,
+    }
+
+    impl Networked for Lamp {
+        fn fields<F: Fields>(&mut self, f: &mut F) {
+            f.bool("is_lit", &mut self.is_lit);
+        }
+    }
+
+    crate::entities! { pub(crate) enum Entity { Lamp } }
+
+    fn estate() -> Estate<Entity> {
+        let mut world = World::default();
+        let lamp = world.spawn_owned(PlayerId(1), Lamp { is_lit: true }).unwrap();
+        world.set_tick(Tick(77));
+        let key = EventKey { tick: Tick(5), entity: lamp, ordinal: 0 };
+        Estate {
+            game_id: 3,
+            rates: Rates::default(),
+            seed: 1,
+            content: 2,
+            saved: vec![(key, vec![3, 1, 4])],
+            seats: vec![(PlayerId(1), 17), (PlayerId(0), 16)],
+            joined: vec![PlayerId(0)],
+            left: vec![PlayerId(9)],
+            world,
+        }
+    }
+
+    #[test]
+    fn an_estate_comes_out_as_it_went_in() {
+        let (before, layouts) = (estate(), Layouts::of::<Entity>());
+        let bytes = before.write(&layouts).unwrap();
+        let after = Estate::<Entity>::read(&bytes, &layouts).unwrap();
+        assert_eq!(after.write(&layouts), Some(bytes));
+        assert_eq!((after.seats, after.saved), (before.seats, before.saved));
+        assert_eq!(after.world.differences(&before.world, &layouts), [""; 0]);
+    }
+
+    #[test]
+    fn a_damaged_estate_is_refused_or_is_another_lawful_one() {
+        let layouts = Layouts::of::<Entity>();
+        let bytes = estate().write(&layouts).unwrap();
+        for length in 0..bytes.len() {
+            assert!(Estate::<Entity>::read(&bytes[..length], &layouts).is_err(), "{length} bytes");
+        }
+        for bit in 0..bytes.len() * 8 {
+            let mut damaged = bytes.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            if let Ok(other) = Estate::<Entity>::read(&damaged, &layouts) {
+                assert_eq!(other.write(&layouts), Some(damaged), "bit {bit}");
+            }
+        }
     }
 
     #[test]

@@ -6,8 +6,9 @@ mod party;
 mod scores;
 
 use party::Party;
-use sametick::{Effect, HostedEvent, Span};
-use scores::{Hall, Worker};
+use sametick::channel::CloseReason;
+use sametick::{Client, ClientEvent, Effect, HostedEvent, Span, View};
+use scores::{Hall, Scores, Worker};
 
 const GAP_MAX: Span = Span::seconds(3);
 
@@ -153,7 +154,7 @@ fn whoever_joins_after_a_change_of_host_is_told_what_was_saved_before_it() {
 }
 
 #[test]
-fn a_player_who_only_looks_on_follows_too_and_nobody_says_what_is_not_understood() {
+fn nobody_says_what_is_not_understood() {
     let mut party = Party::new(3, 4);
     party.run(WARM_UP);
     lose_the_host(&mut party);
@@ -162,4 +163,38 @@ fn a_player_who_only_looks_on_follows_too_and_nobody_says_what_is_not_understood
         let server = party.player(i).server();
         assert!(server.is_none_or(|server| server.malformed() == 0));
     }
+}
+
+#[test]
+fn a_client_that_never_wants_to_be_the_server_follows_the_order_too() {
+    let mut party = Party::new(3, 3);
+    let (host, random) = (party.network.add_host(), &mut party.random);
+    let address = party.network.address(party.members[0].host);
+    let mut client = Client::<Scores>::open(address, (), View::default(), party.now, random);
+    let mut told = Vec::new();
+    for millis in 0..7_000 {
+        if millis == 3_000 {
+            party.kill(0);
+        }
+        party.run(Span::millis(1));
+        let mut datagram = Vec::new();
+        while let Some(from) = party.network.receive(party.now, host, &mut datagram) {
+            if from == client.server() {
+                client.receive(party.now, &mut datagram);
+            }
+        }
+        client.advance(party.now);
+        told.extend(client.take_events());
+        let to = client.server();
+        while let Some(datagram) = client.transmit(party.now) {
+            party.network.send(party.now, host, to, datagram);
+        }
+    }
+    let [ClientEvent::Joined(me), ClientEvent::Migrating(why), ClientEvent::Joined(again)] =
+        told[..]
+    else {
+        panic!("{told:?}")
+    };
+    assert_eq!((me, why), (again, CloseReason::TimedOut));
+    assert_eq!(party.network.host_at(client.server()), Some(party.members[party.hosts()[0]].host));
 }

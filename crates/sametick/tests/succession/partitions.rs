@@ -73,7 +73,8 @@ fn a_successor_that_was_cut_off_comes_back_and_changes_nothing() {
 fn whatever_happens_to_lines_and_machines_there_are_never_two_hosts() {
     let (first, seeds) = (number("SAMETICK_FIRST_SEED", 0), number("SAMETICK_SEEDS", 60));
     let mut tally = Tally::default();
-    for seed in first..first + seeds {
+    // In the last one a host's word once counted for two successors.
+    for seed in (first..first + seeds).chain([2_229]) {
         println!("seed {seed}");
         let mut dice = Dice::new(seed, 77);
         let mut party = Party::new(seed, 3 + seed as usize % 3);
