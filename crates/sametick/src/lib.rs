@@ -70,6 +70,7 @@
 //! | [`bits`] | integers packed into bytes |
 //! | [`Game`], [`World`] | the rules, and what they lead from tick to tick; [`Alone`] runs them |
 //! | [`relevance`] | whom a player may know of |
+//! | `Hosted`, `succession` | a game that one of its players hosts, and what happens when that one leaves |
 //! | [`channel`] | one connection's messages, over packets that may be lost |
 //! | [`network`] | bad networks, simulated |
 //! | `secure` | handshake and sealed packets; needs the feature `secure` |

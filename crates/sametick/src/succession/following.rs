@@ -388,3 +388,68 @@ impl<G: Game> Client<G> {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::words::write_reign;
+    use super::*;
+    use crate::fields::{Fields, Networked};
+    use crate::follow::View;
+    use crate::game::{NoEvent, Turn};
+    use crate::secure::{SystemRandom, TokenKey};
+    use crate::world::{Tick, World};
+
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub(crate) struct Nothing;
+
+    impl Networked for Nothing {
+        fn fields<F: Fields>(&mut self, _f: &mut F) {}
+    }
+
+    crate::entities! { pub(crate) enum Entity { Nothing } }
+
+    struct Idle;
+
+    impl Game for Idle {
+        type Entity = Entity;
+        type Command = Nothing;
+        type Event = NoEvent;
+        type Content = ();
+        fn step(_: &mut World<Entity>, _: &Turn<'_, Self>) {}
+    }
+
+    fn hears(client: &mut Client<Idle>, message: &[u8]) -> bool {
+        client.hear_succession(Time::ZERO, message[0], &message[1..])
+    }
+
+    #[test]
+    fn what_does_not_belong_to_the_present_server_is_not_taken() {
+        let random = &mut SystemRandom::new();
+        let server = Peer::new([1; 16], 1);
+        let mut client = Client::<Idle>::open(server, (), View::default(), Time::ZERO, random);
+        let order = |epoch| Order { epoch, number: 5, spares: vec![], heirs: vec![] }.write();
+        let charge = |number, you| {
+            let electorates = vec![Electorate::new(8, [7, 8])];
+            let key = TokenKey::generate(&mut SystemRandom::new());
+            let (epoch, rank, host, unix_seconds) = (4, 0, 7, 0);
+            Charge { epoch, number, rank, you, host, key, unix_seconds, electorates }.write()
+        };
+        let piece = |bytes: &[u8]| {
+            let (epoch, tick, index, count) = (4, Tick(1), 0, 1);
+            Piece { epoch, tick, index, count, is_last_word: false, bytes }.write()
+        };
+        assert!(!hears(&mut client, &order(4)), "no host has spoken");
+        assert!(hears(&mut client, &write_reign(4)));
+        assert!(!hears(&mut client, &order(3)) && !hears(&mut client, &order(5)));
+        assert!(!hears(&mut client, &charge(5, 8)), "there is no such order");
+        assert!(hears(&mut client, &order(4)));
+        assert!(!hears(&mut client, &charge(6, 8)) && !hears(&mut client, &charge(5, 9)));
+        assert!(hears(&mut client, &charge(5, 8)));
+        assert!(!hears(&mut client, &piece(&[1])), "it has not volunteered");
+        client.volunteer(None);
+        assert!(!hears(&mut client, &piece(&[1; 99])), "that is no state");
+        assert!(client.route.estate.is_none());
+        assert!(hears(&mut client, &write_reign(2)) && client.route.is_refused());
+        assert_eq!(client.epoch(), Some(4));
+    }
+}
