@@ -222,7 +222,7 @@ impl<G: Game> Server<G> {
                     self.seat(connection, client_id);
                 }
             }
-            Heard::Reliable(connection, message) => self.hear_reliable(now, connection, &message),
+            Heard::Reliable(connection, message) => self.hear_reliable(connection, &message),
             Heard::Unreliable(connection, message) => {
                 let seat = self.seats.iter().find(|seat| seat.connection == Some(connection));
                 // A connection whose player came back on another has nothing more to say.

@@ -334,7 +334,7 @@ impl<G: Game> Client<G> {
 
     fn hear_reign(&mut self, epoch: u32) -> bool {
         if self.route.epoch.is_some_and(|known| epoch < known) {
-            // It has been told what we know, and will say goodbye.
+            // It has been told what we know, and sends us on.
             self.route.is_refused = true;
             return true;
         }

@@ -95,12 +95,12 @@ impl Hosting {
         self.waiting.retain(|(waiting, _)| *waiting != connection);
     }
 
-    fn hear(&mut self, now: Time, from: u64, message: &[u8]) -> bool {
+    fn hear(&mut self, from: u64, message: &[u8]) -> bool {
         let Some(said) = Said::read(message) else { return false };
         if let (Said::Holds(tick), Some(last)) = (said, self.last_tick) {
             self.reign.hold(from, tick, last);
         }
-        self.reign.hear(now, from, said);
+        self.reign.hear(from, said);
         true
     }
 }
@@ -186,21 +186,20 @@ impl<G: Game> Server<G> {
             }
             (Stage::Paused, Stage::Reigning) => self.half.begin(now),
             (_, Stage::Over) => self.close_all(now),
-            (_, Stage::Standing) => self.dismiss(now),
-            _ => {}
+            _ => self.dismiss(now),
         }
         self.send_orders(now);
         self.send_state(now);
         self.hosting.as_ref().is_none_or(|hosting| hosting.steps())
     }
 
-    pub(crate) fn hear_reliable(&mut self, now: Time, connection: ConnectionId, message: &[u8]) {
+    pub(crate) fn hear_reliable(&mut self, connection: ConnectionId, message: &[u8]) {
         let seat = self.seats.iter().find(|seat| seat.connection == Some(connection));
         let Some(hosting) = &mut self.hosting else { return self.malformed += 1 };
         let waiting = hosting.waiting.iter().find(|(waiting, _)| *waiting == connection);
         let from = waiting.map(|(_, client_id)| *client_id);
         let Some(from) = from.or(seat.map(|seat| seat.client_id)) else { return };
-        self.malformed += u64::from(!hosting.hear(now, from, message));
+        self.malformed += u64::from(!hosting.hear(from, message));
     }
 
     /// Everyone who has a connection.
@@ -219,7 +218,9 @@ impl<G: Game> Server<G> {
         let Some(hosting) = &mut self.hosting else { return };
         for client_id in hosting.reign.dismissed(now) {
             let waiting = hosting.waiting.iter().find(|(_, waiting)| *waiting == client_id);
-            if let Some(&(connection, _)) = waiting {
+            let seat = self.seats.iter().find(|seat| seat.client_id == client_id);
+            let seated = seat.and_then(|seat| seat.connection);
+            if let Some(connection) = waiting.map(|(connection, _)| *connection).or(seated) {
                 self.listener.close(now, connection, CloseReason::ServerStopped);
                 hosting.depart(connection, Some(client_id), CloseReason::ServerStopped);
             }

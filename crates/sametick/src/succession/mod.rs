@@ -24,14 +24,16 @@
 //! *When the players change, both electorates count.* A host whose players come and go gives out a new
 //! order, and needs a quorum of the new electorate and of the old one until a quorum of the old one knows
 //! the new order; a successor that was told of both needs both. A successor with an older order may gather
-//! a quorum of the old electorate afterwards, but one of them then knows the newer order and says so, and
-//! the successor gives up. A new epoch's first order follows from the last of the old one in the same way.
+//! all of the old electorate afterwards, but whoever knows a newer order says so and does not count for it,
+//! and those who know are too many to leave a quorum. A new epoch's first order follows from the last of the
+//! old one in the same way.
 //!
-//! *Nobody goes back.* A player who has seen an epoch takes nothing from an older one; an old host that
-//! hears of a newer epoch stops for good and joins as a player.
+//! *Nobody goes back.* A player who has seen an epoch takes nothing from an older one. An old host that has
+//! lost its quorum knocks at its successors as a player, and is a server no more when one lets it in.
 //!
 //! All of this holds among players who follow the protocol. One who lies about what it has received can
-//! lend itself twice, as a host who lies can do what it likes with its game.
+//! lend itself twice, as a host who lies can do what it likes with its game; one who lies about what it
+//! knows takes away its own word and no other.
 
 mod electorate;
 mod estate;

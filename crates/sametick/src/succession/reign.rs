@@ -135,22 +135,24 @@ impl Reign {
         }
     }
 
-    pub(crate) fn hear(&mut self, now: Time, from: u64, said: Said) {
+    pub(crate) fn hear(&mut self, from: u64, said: Said) {
         match said {
             Said::Volunteer(peer) => {
                 self.volunteers.insert(from, peer);
             }
             Said::Knows { epoch, number } => {
                 self.knows.insert(from, (epoch, number));
-                // A newer epoch, or an order that this successor has missed.
-                let is_behind = epoch > self.epoch
-                    || self.stage == Stage::Standing && (epoch, number) > (self.epoch, self.number);
-                if is_behind {
-                    self.enter(now, Stage::Over);
-                }
             }
             Said::Holds(_) => {}
         }
+    }
+
+    /// Whether somebody knows of a newer epoch, or of an order that this successor has missed. Such a one
+    /// does not count here; what it says ends nobody's reign, for it may not be true.
+    fn is_ahead(&self, (epoch, number): (u32, u32)) -> bool {
+        let is_missed =
+            self.stage == Stage::Standing && (epoch, number) > (self.epoch, self.number);
+        epoch > self.epoch || is_missed
     }
 
     /// The first successor has the whole state of this tick.
@@ -196,11 +198,14 @@ impl Reign {
         }
     }
 
-    /// Those whom a server that stands has kept for long enough without coming to anything.
+    /// Those who can do better elsewhere: they know more than we do, or have waited for long enough for a
+    /// server that stands.
     pub(crate) fn dismissed(&self, now: Time) -> Vec<u64> {
-        let waited = |(_, at): &(&u64, &Time)| now - **at >= STANDING_ROUND;
         let is_standing = self.stage == Stage::Standing;
-        self.arrived.iter().filter(|_| is_standing).filter(waited).map(|(id, _)| *id).collect()
+        let waiting = self.arrived.iter().filter(|_| is_standing);
+        let tired = waiting.filter(|(_, at)| now - **at >= STANDING_ROUND).map(|(id, _)| *id);
+        let ahead = self.knows.iter().filter(|(_, known)| self.is_ahead(**known));
+        tired.chain(ahead.map(|(id, _)| *id)).collect()
     }
 
     /// The successors who are to have the state, the first one first.
@@ -257,9 +262,10 @@ impl Reign {
             present.iter().any(|p| p.client_id == client_id && now - p.lent_at < LEASE)
         };
         // Who comes to a server that stands says first what it knows: a stranger decides nothing.
-        let may_decide = |client_id: u64| {
-            self.stage != Stage::Standing
-                || self.knows.get(&client_id).is_some_and(|(epoch, _)| *epoch == self.epoch)
+        let may_decide = |client_id: u64| match self.knows.get(&client_id) {
+            Some(known) if self.is_ahead(*known) => false,
+            Some((epoch, _)) => self.stage != Stage::Standing || *epoch == self.epoch,
+            None => self.stage != Stage::Standing,
         };
         let is_with = |client_id: u64| {
             client_id == self.own
