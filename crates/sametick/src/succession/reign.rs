@@ -360,3 +360,69 @@ impl Reign {
 }
 
 const NO_KEY: TokenKey = TokenKey::from_bytes([0; crate::secure::SECRET_BYTES]);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::Span;
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Span::millis(millis)
+    }
+
+    fn present(client_id: u64, lent_at: Time) -> Present {
+        Present { client_id, peer: Peer::new([client_id as u8; 16], 1), lent_at }
+    }
+
+    /// A host with three players, of whom 2 is the successor, whom all know.
+    fn settled() -> Reign {
+        let mut reign = Reign::first(1, at(0));
+        let everyone = [1, 2, 3, 4].map(|id| present(id, at(1_000)));
+        reign.hear(2, Said::Volunteer(None));
+        reign.advance(at(1_000), &everyone);
+        for id in [2, 3, 4] {
+            reign.hear(id, Said::Knows { epoch: 0, number: reign.number });
+        }
+        reign.advance(at(1_100), &everyone);
+        assert_eq!((reign.number, reign.electorates.len()), (1, 1));
+        reign
+    }
+
+    #[test]
+    fn a_host_pauses_when_the_last_player_it_needs_may_have_left() {
+        let mut reign = settled();
+        let lent = [present(1, at(0)), present(2, at(1_000)), present(3, at(500))];
+        for (millis, stage) in [
+            (2_199, Stage::Reigning), // Half of four, with the successor among them.
+            (2_200, Stage::Paused),
+        ] {
+            reign.advance(at(millis), &lent);
+            assert_eq!(reign.stage, stage, "at {millis} ms");
+        }
+        reign.advance(at(2_300), &[present(3, at(2_000)), present(4, at(2_000))]);
+        assert_eq!(reign.stage, Stage::Reigning, "three of four");
+        reign.advance(at(2_400), &[present(3, at(2_000))]);
+        assert_eq!(reign.stage, Stage::Paused, "half, without the successor");
+    }
+
+    #[test]
+    fn who_claims_to_know_more_takes_away_its_own_word_only() {
+        let mut reign = settled();
+        let everyone = [1, 2, 3, 4].map(|id| present(id, at(1_200)));
+        reign.hear(4, Said::Knows { epoch: u32::MAX, number: 0 });
+        reign.advance(at(1_200), &everyone);
+        assert_eq!((reign.stage, reign.dismissed(at(1_200))), (Stage::Reigning, vec![4]));
+        reign.hear(3, Said::Knows { epoch: u32::MAX, number: 0 });
+        reign.hear(2, Said::Knows { epoch: u32::MAX, number: 0 });
+        reign.advance(at(1_200), &everyone);
+        assert_eq!(reign.stage, Stage::Paused, "three of four cannot all be wrong");
+    }
+
+    #[test]
+    fn who_left_for_good_is_counted_until_the_order_is_without_it() {
+        let mut reign = settled();
+        [2, 3, 4].into_iter().for_each(|id| reign.depart(id, true));
+        reign.advance(at(9_000), &[present(1, at(0))]);
+        assert_eq!(reign.stage, Stage::Reigning);
+    }
+}

@@ -87,6 +87,7 @@ fn a_host_that_leaves_hands_over_everything_at_once() {
         let points: u32 = last.all::<Worker>().map(|(_, worker)| worker.points).sum();
         for i in party.alive() {
             assert_eq!(party.client(i).me(), identities[i]);
+            println!("gap: {}", party.members[i].gap);
             assert!(party.members[i].gap <= Span::seconds(1), "{}", party.members[i].gap);
             let world = party.client(i).snapshot().expect("it plays");
             assert!(world.all::<Worker>().map(|(_, worker)| worker.points).sum::<u32>() >= points);
