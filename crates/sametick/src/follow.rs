@@ -305,6 +305,11 @@ impl<G: Game> SnapshotClient<G> {
         self.tables.kept()
     }
 
+    /// What the next game needs, once this one is over.
+    pub(crate) fn into_content(self) -> G::Content {
+        self.content
+    }
+
     /// Takes in whose entities are in sight, and what they ask for.
     fn hear_of(&mut self, others: Vec<Known<G::Command>>) {
         if others.is_empty() {

@@ -70,6 +70,7 @@
 //! | [`bits`] | integers packed into bytes |
 //! | [`Game`], [`World`] | the rules, and what they lead from tick to tick; [`Alone`] runs them |
 //! | [`relevance`] | whom a player may know of |
+//! | `Hosted`, `succession` | a game that one of its players hosts, and what happens when that one leaves |
 //! | [`channel`] | one connection's messages, over packets that may be lost |
 //! | [`network`] | bad networks, simulated |
 //! | `secure` | handshake and sealed packets; needs the feature `secure` |
@@ -104,6 +105,8 @@ mod eye;
 mod fields;
 mod follow;
 mod game;
+#[cfg(feature = "secure")]
+mod hosted;
 mod interpolate;
 pub mod kinds;
 mod list;
@@ -127,6 +130,8 @@ mod smooth;
 mod snapshot;
 #[cfg(test)]
 mod snapshot_tests;
+#[cfg(feature = "secure")]
+pub mod succession;
 mod table;
 mod time;
 mod versions;
@@ -149,6 +154,8 @@ pub use game::{
     Audience, Delivery, EVENTS_PER_TICK_MAX, EventKey, Game, NoEvent, REPEATS_MAX, Turn,
     VERDICTS_PER_TICK_MAX, Verdict,
 };
+#[cfg(feature = "secure")]
+pub use hosted::{Hosted, HostedConfig, HostedEvent};
 pub use list::{List, Text};
 pub use model::Model;
 pub use peer::Peer;

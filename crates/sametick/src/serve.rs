@@ -16,6 +16,8 @@ use crate::rewind::{self, Rewinding, Screen};
 use crate::sight::{self, History, Moment, Past};
 use crate::slots::Slots;
 use crate::snapshot::{Base, Candidate, ClientBase, Frame};
+#[cfg(feature = "secure")]
+use crate::succession::Estate;
 use crate::time::{Span, Time};
 use crate::versions::{VersionId, Versions, WireLayouts};
 use crate::view::Others;
@@ -608,6 +610,40 @@ impl<G: Game> SnapshotServer<G> {
         let game_id = self.game_id.wrapping_add(1).max(1);
         *self = Self { game_id, ..next };
         players.into_iter().map(|player| (player, self.join(player))).collect()
+    }
+
+    /// All that another server needs to go on from here; none if that is too much.
+    #[cfg(feature = "secure")]
+    pub(crate) fn bequeath(&self, seats: Vec<(PlayerId, u64)>) -> Option<Vec<u8>> {
+        let estate = Estate {
+            game_id: self.game_id,
+            rates: self.rates,
+            seed: self.seed,
+            content: G::content_name(&self.content),
+            saved: self.saved.clone(),
+            seats,
+            joined: self.joined.clone(),
+            left: self.left.clone(),
+            world: self.world.clone(),
+        };
+        estate.write(&self.layouts)
+    }
+
+    /// Goes on where another server stopped. Its players have places and nothing else.
+    #[cfg(feature = "secure")]
+    pub(crate) fn inherit(content: G::Content, estate: Estate<G::Entity>, now: Time) -> Self {
+        let Estate { game_id, rates, seed, saved, joined, left, world, .. } = estate;
+        // The map as loaded is what clients have from the start.
+        let fresh = Self::new(content, seed, rates, now);
+        let mut half = Self { game_id, saved, joined, left, world, ..fresh };
+        half.update_versions();
+        half
+    }
+
+    /// Steps from now on, and makes up for nothing.
+    #[cfg(feature = "secure")]
+    pub(crate) fn begin(&mut self, now: Time) {
+        self.next_tick_at = now;
     }
 
     #[cfg(test)]

@@ -5,8 +5,9 @@ use crate::channel::{CloseReason, Event, PAYLOAD_BYTES_MAX, Statistics};
 use crate::endpoint::{Answer, Listener, ListenerConfig, ListenerEvent};
 use crate::game::{Game, Verdict};
 use crate::peer::Peer;
-use crate::secure::{ConnectionId, GateConfig, Past, Random, TokenKey};
+use crate::secure::{ConnectionId, GateConfig, Past, Random, TokenKey, is_handshake};
 use crate::serve::{EVENT, Rates, SnapshotServer, WELCOME};
+use crate::succession::{Hosting, Stage};
 use crate::time::{Span, Time};
 use crate::world::{PlayerId, World};
 
@@ -34,20 +35,22 @@ pub enum ServerEvent {
 
 /// One game's server.
 pub struct Server<G: Game> {
-    listener: Listener,
-    half: SnapshotServer<G>,
-    seats: Vec<Seat>,
-    events: Vec<ServerEvent>,
+    pub(crate) listener: Listener,
+    pub(crate) half: SnapshotServer<G>,
+    pub(crate) seats: Vec<Seat>,
+    pub(crate) events: Vec<ServerEvent>,
     /// Messages that no client of ours writes.
-    malformed: u64,
-    measured_at: Time,
+    pub(crate) malformed: u64,
+    pub(crate) measured_at: Time,
+    /// If one of the players runs it.
+    pub(crate) hosting: Option<Box<Hosting>>,
 }
 
-struct Seat {
-    player: PlayerId,
-    client_id: u64,
-    connection: Option<ConnectionId>,
-    away_since: Time,
+pub(crate) struct Seat {
+    pub(crate) player: PlayerId,
+    pub(crate) client_id: u64,
+    pub(crate) connection: Option<ConnectionId>,
+    pub(crate) away_since: Time,
 }
 
 impl<G: Game> Server<G> {
@@ -67,6 +70,7 @@ impl<G: Game> Server<G> {
             events: Vec::new(),
             malformed: 0,
             measured_at: now,
+            hosting: None,
         }
     }
 
@@ -79,15 +83,7 @@ impl<G: Game> Server<G> {
         now: Time,
         random: &mut dyn Random,
     ) -> Self {
-        let past = Past::Unknown { started_unix_seconds: 0 };
-        let ticket_key = TokenKey::generate(random);
-        let config = ListenerConfig {
-            gate: GateConfig::new(OPEN_PROTOCOL, TokenKey::PUBLISHED, ticket_key, past),
-            channel: crate::channel::Settings::default(),
-            connections_max: 256,
-            unix_seconds_at_zero: 0,
-        };
-        Self::new(config, content, seed, rates, now, random)
+        Self::new(open_config(random), content, seed, rates, now, random)
     }
 
     /// Takes a datagram; its bytes are of no use afterwards. An answer goes back to the same peer.
@@ -98,6 +94,9 @@ impl<G: Game> Server<G> {
         datagram: &mut [u8],
         random: &mut dyn Random,
     ) -> Option<Answer> {
+        if self.stage() == Some(Stage::Over) && is_handshake(datagram) {
+            return None;
+        }
         let mut heard = Vec::new();
         let Self { listener, half, seats, malformed, .. } = self;
         let answer = listener.receive(now, from, datagram, random, &mut |event| match event {
@@ -125,15 +124,19 @@ impl<G: Game> Server<G> {
         let mut heard = Vec::new();
         self.listener.advance(now, &mut |event| heard.extend(Heard::of(event)));
         heard.into_iter().for_each(|heard| self.hear(now, heard));
+        let may_step = self.advance_hosting(now);
         let half = &mut self.half;
         self.seats.retain(|seat| {
-            let is_kept = seat.connection.is_some() || now - seat.away_since < PLACE_KEPT;
+            let is_away = may_step && seat.connection.is_none();
+            let is_kept = !is_away || now - seat.away_since < PLACE_KEPT;
             if !is_kept {
                 half.leave(seat.player);
             }
             is_kept
         });
-        self.half.advance(now);
+        if may_step {
+            self.half.advance(now);
+        }
         self.measure(now);
         for seat in &self.seats {
             let Some(connection) = seat.connection else { continue };
@@ -177,7 +180,9 @@ impl<G: Game> Server<G> {
 
     /// When to call [`advance`](Server::advance) at the latest.
     pub fn next_wake(&self) -> Time {
-        self.half.next_wake().min(self.listener.next_wake())
+        let resting = self.hosting.as_ref().filter(|hosting| !hosting.steps());
+        let step = resting.map_or(self.half.next_wake(), |hosting| hosting.next_wake());
+        step.min(self.listener.next_wake())
     }
 
     /// What happened since this was last asked.
@@ -242,7 +247,14 @@ impl<G: Game> Server<G> {
 
     fn hear(&mut self, now: Time, heard: Heard) {
         match heard {
-            Heard::Connected(connection, client_id) => self.seat(connection, client_id),
+            Heard::Connected(connection, client_id) => {
+                let who = (connection, client_id);
+                let hosting = self.hosting.as_mut();
+                if hosting.is_none_or(|hosting| hosting.seats_at_once(now, who)) {
+                    self.seat(connection, client_id);
+                }
+            }
+            Heard::Reliable(connection, message) => self.hear_reliable(connection, &message),
             Heard::Unreliable(connection, message) => {
                 let seat = self.seats.iter().find(|seat| seat.connection == Some(connection));
                 // A connection whose player came back on another has nothing more to say.
@@ -251,6 +263,10 @@ impl<G: Game> Server<G> {
             }
             Heard::Left(connection, reason) => {
                 let seat = self.seats.iter_mut().find(|seat| seat.connection == Some(connection));
+                if let Some(hosting) = &mut self.hosting {
+                    let client_id = seat.as_ref().map(|seat| seat.client_id);
+                    hosting.depart(connection, client_id, reason);
+                }
                 if let Some(seat) = seat {
                     (seat.connection, seat.away_since) = (None, now);
                     self.half.suspend(seat.player);
@@ -260,7 +276,7 @@ impl<G: Game> Server<G> {
         }
     }
 
-    fn seat(&mut self, connection: ConnectionId, client_id: u64) {
+    pub(crate) fn seat(&mut self, connection: ConnectionId, client_id: u64) {
         let known = self.seats.iter_mut().find(|seat| seat.client_id == client_id);
         let (player, welcome) = match known {
             Some(seat) => {
@@ -277,6 +293,9 @@ impl<G: Game> Server<G> {
             }
         };
         // A fresh connection has room for it.
+        if let Some(hosting) = &self.hosting {
+            let _ = self.listener.send_reliable(connection, &hosting.reign_message());
+        }
         let _ = self.listener.send_reliable(connection, &[&[WELCOME], &welcome[..]].concat());
         self.events.push(ServerEvent::Joined { player, client_id });
     }
@@ -288,10 +307,23 @@ const MEASURED_EVERY: Span = Span::millis(500);
 /// What games of open servers call themselves.
 pub(crate) const OPEN_PROTOCOL: u64 = 0x5a6d_e71c_0001;
 
+/// How an open server listens.
+pub(crate) fn open_config(random: &mut dyn Random) -> ListenerConfig {
+    let past = Past::Unknown { started_unix_seconds: 0 };
+    let ticket_key = TokenKey::generate(random);
+    ListenerConfig {
+        gate: GateConfig::new(OPEN_PROTOCOL, TokenKey::PUBLISHED, ticket_key, past),
+        channel: crate::channel::Settings::default(),
+        connections_max: 256,
+        unix_seconds_at_zero: 0,
+    }
+}
+
 /// What the listener said, kept until it can be acted on.
 enum Heard {
     Connected(ConnectionId, u64),
     Unreliable(ConnectionId, Vec<u8>),
+    Reliable(ConnectionId, Vec<u8>),
     Left(ConnectionId, CloseReason),
 }
 
@@ -304,6 +336,9 @@ impl Heard {
             }
             ListenerEvent::Message { connection, event: Event::Unreliable(message) } => {
                 Some(Self::Unreliable(connection, message.to_vec()))
+            }
+            ListenerEvent::Message { connection, event: Event::Reliable(message) } => {
+                Some(Self::Reliable(connection, message.to_vec()))
             }
             ListenerEvent::Left { connection, reason, .. } => Some(Self::Left(connection, reason)),
             ListenerEvent::Message { .. } => None,

@@ -122,6 +122,8 @@ pub(super) struct Sent {
     stretch_began: Time,
     /// After so long a packet is taken for lost.
     expiry: Span,
+    /// When the newest packet that arrived was sent.
+    delivered_at: Option<Time>,
 }
 
 impl Default for Sent {
@@ -133,6 +135,7 @@ impl Default for Sent {
             shortest: [None; 2],
             stretch_began: Time::ZERO,
             expiry: EXPIRY_FIRST,
+            delivered_at: None,
         }
     }
 }
@@ -175,6 +178,9 @@ impl Sent {
             let delivered = told.covers(packet.number);
             let back = told.newest - packet.number;
             let lost = back > 32 || back >= OVERTAKEN_BY && now - packet.at > patience;
+            if delivered {
+                self.delivered_at = self.delivered_at.max(Some(packet.at));
+            }
             if delivered || lost {
                 let _ =
                     if index == 0 { self.flying.pop_front() } else { self.flying.remove(index) };
@@ -211,6 +217,10 @@ impl Sent {
     pub(super) fn memory_bytes(&self) -> usize {
         self.flying.capacity() * size_of::<SentPacket>()
             + self.resolved.capacity() * size_of::<Resolved>()
+    }
+
+    pub(super) fn delivered_at(&self) -> Option<Time> {
+        self.delivered_at
     }
 
     pub(super) fn round_trip(&self) -> RoundTrip {

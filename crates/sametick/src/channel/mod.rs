@@ -449,6 +449,11 @@ impl Channel {
         self.newest_acknowledged
     }
 
+    /// When we sent the newest packet that the other end says it has; none before any.
+    pub fn delivered_at(&self) -> Option<Time> {
+        self.sent.delivered_at()
+    }
+
     /// How long ago the other end was last heard.
     pub fn silence(&self, now: Time) -> Span {
         now - self.heard_at

@@ -3,12 +3,13 @@
 use super::connection::{Connection, LastSealed};
 use crate::bits::BitWriter;
 use crate::channel::{
-    BODY_BYTES_MAX, Backlogged, CloseReason, DATAGRAM_BYTES_MAX, Event, Settings, Statistics,
+    BODY_BYTES_MAX, Backlogged, CloseReason, DATAGRAM_BYTES_MAX, Event, Settings, State, Statistics,
 };
 use crate::peer::Peer;
 use crate::secure::{
     Accepted, Applicant, ConnectionId, Counters, Denial, Gate, GateConfig, HALF_OPEN_TIMEOUT,
-    Place, Random, Refusal, Reply, Resume, TokenLog, Verdict, connection_id_of, is_handshake,
+    Place, Random, Refusal, Reply, Resume, TokenKey, TokenLog, Verdict, connection_id_of,
+    is_handshake,
 };
 use crate::time::{Span, Time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -355,6 +356,30 @@ impl Listener {
         self.iter().find(|connection| connection.id == of).map(Connection::peer)
     }
 
+    /// Where a client is, and when we sent the newest packet that it has; none if it is not here. The
+    /// first that it has is the one that let it in.
+    pub fn lent(&self, of: ConnectionId) -> Option<(Peer, Time)> {
+        let connection = self.connections.get(usize::from(of.slot()))?.as_deref()?;
+        let is_here = connection.id == of && connection.channel.state() == State::Open;
+        let delivered_at = connection.channel.delivered_at().unwrap_or(connection.began_at);
+        is_here.then_some((connection.peer(), delivered_at))
+    }
+
+    /// The game and its version.
+    pub fn protocol_id(&self) -> u64 {
+        self.gate.protocol_id()
+    }
+
+    /// Seals what lets a client come back.
+    pub(crate) fn ticket_key(&self) -> &TokenKey {
+        self.gate.ticket_key()
+    }
+
+    /// The seconds since 1970.
+    pub fn unix_seconds(&self, now: Time) -> u64 {
+        self.unix_seconds_at_zero + now.as_micros() / 1_000_000
+    }
+
     fn iter(&self) -> impl Iterator<Item = &Connection> {
         let half_open = self.half_open.values();
         self.connections.iter().flatten().chain(half_open).map(|connection| &**connection)
@@ -371,7 +396,7 @@ impl Listener {
             self.gate.rotate_cookie_secret(now, random);
             self.cookie_secret_at = now;
         }
-        let unix_seconds = self.unix_seconds_at_zero + now.as_micros() / 1_000_000;
+        let unix_seconds = self.unix_seconds(now);
         let (connections, half_open, tick) = (&self.connections, &self.half_open, self.tick);
         let mut admit = |applicant: &Applicant| {
             let others = half_open.values().filter(|c| c.client_id != applicant.client_id);
