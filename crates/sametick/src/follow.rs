@@ -3,6 +3,7 @@
 //! `eye.rs`.
 
 use crate::authority::{self, Decisions};
+use crate::births;
 use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::clock::Clock;
 use crate::commands::CommandLog;
@@ -11,13 +12,11 @@ use crate::entity::EntityId;
 use crate::events::{self, Effect, Effects};
 use crate::eye::Eye;
 use crate::game::{Game, Stride};
+use crate::others::{self, Known};
 use crate::predict::PREDICTED_TICKS_MAX;
 use crate::record::{Layout, Precision};
 use crate::rewind::write_others;
-use crate::serve::{
-    Known, MARGIN_UNIT_MICROS, RECEIVED_BACK_MAX, RECEIVED_BITS, SNAPSHOT, TICK_BITS, read_births,
-    read_others,
-};
+use crate::serve::{MARGIN_UNIT_MICROS, RECEIVED_BACK_MAX, RECEIVED_BITS, SNAPSHOT, TICK_BITS};
 use crate::sight::History;
 use crate::snapshot::ServerTables;
 use crate::table::{Head, Table};
@@ -178,8 +177,8 @@ impl<G: Game> SnapshotClient<G> {
         let repeated = if bits.read_bool() { bits.read(6) } else { 0 };
         let margin = bits.read(15) as i64;
         let received = bits.read(RECEIVED_BITS) as u32;
-        let births = read_births(&mut bits, tick);
-        let others = read_others(&mut bits, &self.command_layout);
+        let births = births::read(&mut bits, tick);
+        let others = others::read(&mut bits, &self.command_layout);
         let part = self.tables.read(&mut bits, self.wire.all()).ok_or(Malformed)?;
         bits.finish()?;
         self.repeated += repeated;
@@ -271,16 +270,16 @@ impl<G: Game> SnapshotClient<G> {
         self.bits.clear();
         self.bits.write(u64::from(self.game_id), 8);
         self.bits.write(u64::from(self.view.snapshot_every.min(255)), 8);
+        let claims = self.decisions.newest().filter(|_| self.trusted && self.view.predicts);
         self.bits.write_bool(self.view.wants_commands());
+        self.bits.write_bool(self.rewinds);
+        self.bits.write_bool(claims.is_some());
         let (newest, before) = self.tables.acknowledgement();
         self.bits.write(newest & 0xffff_ffff, 32);
         self.bits.write(u64::from(before), 32);
-        self.bits.write_bool(self.rewinds);
         if self.rewinds {
             write_others(&mut self.bits, self.view.others);
         }
-        let claims = self.decisions.newest().filter(|_| self.trusted && self.view.predicts);
-        self.bits.write_bool(claims.is_some());
         if let Some((_, claims)) = claims {
             authority::write(&mut self.bits, &self.layouts.state, claims);
         }
