@@ -27,8 +27,8 @@ use crate::world::{PlayerId, Tick, World};
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// So many ticks after the server passed it, what was predicted and never confirmed is taken back.
-const CANCEL_TICKS: u32 = 30;
+/// So long after the server passed it, what was predicted and never confirmed is taken back.
+const CANCEL_AFTER: Span = Span::millis(500);
 
 /// How many names that the server gave to what we had predicted are remembered.
 const NAMES_MAX: usize = 64;
@@ -212,8 +212,14 @@ impl<G: Game> SnapshotClient<G> {
         self.log.forget_until(self.own_tick);
         self.repredict();
         self.eye.has_news = true;
-        let known = &self.snapshot;
-        self.effects.settle(tick, CANCEL_TICKS, G::event_lasts, |entity| known.contains(entity));
+        let seen = &self.seen;
+        // Also who is gone by now was known, if its slot tells of it or of who came after it.
+        let knows = |entity: EntityId| {
+            let head = seen.head(entity.slot());
+            head.is_some_and(|head| head.id.generation() >= entity.generation())
+        };
+        let patience = CANCEL_AFTER.as_micros().div_ceil(self.tick_length.as_micros()) as u32;
+        self.effects.settle(tick, patience, G::event_lasts, knows);
         Ok(Some((tick, slots)))
     }
 

@@ -273,17 +273,19 @@ impl<G: Game> SnapshotServer<G> {
         let [wants_commands, tells, claims] = [16, 17, 18].map(|bit| head >> bit & 1 != 0);
         let newest = bits.read(32);
         let before = bits.read(32) as u32;
-        let others = tells.then(|| rewind::read_others(&mut bits));
-        let claims = match (claims, self.rates.trust) {
-            (true, Trust::Clients) => {
-                Some(authority::read(&mut bits, &self.layouts.state).ok_or(Malformed)?)
+        let (mut others, mut claimed) = (None, None);
+        if tells {
+            others = Some(rewind::read_others(&mut bits));
+        }
+        if claims {
+            if self.rates.trust == Trust::Server {
+                return Err(Malformed);
             }
-            (true, Trust::Server) => return Err(Malformed),
-            (false, _) => None,
-        };
+            claimed = Some(authority::read(&mut bits, &self.layouts.state).ok_or(Malformed)?);
+        }
         let tick = Tick(bits.read(32) as u32);
-        self.moments_read.clear();
-        if others.is_some() {
+        if tells {
+            self.moments_read.clear();
             read_moments(&mut bits, tick, &mut self.moments_read);
         }
         let Self { command_layout, command_row, commands_read, .. } = self;
@@ -292,12 +294,12 @@ impl<G: Game> SnapshotServer<G> {
         bits.finish()?;
         let first_new = first_new?;
         player.commands.take(&mut self.commands_read);
-        player.others = others;
         if tells {
+            player.others = others;
             player.take_moments(&self.moments_read);
         }
-        if let Some(claims) = claims {
-            player.claims.push(tick, claims);
+        if let Some(claimed) = claimed {
+            player.claims.push(tick, claimed);
         }
         player.snapshot_every = every.max(self.rates.ticks_per_snapshot);
         player.wants_commands = wants_commands;
