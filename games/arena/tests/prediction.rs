@@ -4,15 +4,19 @@ use sametick::secure::SystemRandom;
 use sametick::{Client, Peer, PlayerId, Rates, Server, Span, Tick, Time, View};
 use sametick_arena::{Arena, Command, Content, Fighter, Mode, Tuning, anything, map};
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::LazyLock;
 
 /// One way, in milliseconds.
 const DELAY: u64 = 40;
 
-fn content() -> Content {
+static CONTENT: LazyLock<Content> = LazyLock::new(|| {
     // Bumps are for the server to say: where the others are now, no client knows.
     let tuning = Tuning { fighters_collide: false, ..Tuning::default() };
-    Content { tuning, ..Content::new(map::HALLS, Mode::FreeForAll).expect("the map is sound") }
-}
+    let content = Content::new(map::HALLS, Mode::FreeForAll).expect("the map is sound");
+    // Found out once, for all that are made from it.
+    content.map.visibility();
+    Content { tuning, ..content }
+});
 
 struct Far {
     peer: Peer,
@@ -23,14 +27,16 @@ struct Far {
 }
 
 /// How many ticks of their own fighters clients predicted, and how many of those exactly.
-fn play(seconds: u64, wish: impl Fn(u32, PlayerId) -> Command) -> (u32, u32) {
+fn play(rate: u32, seconds: u64, wish: impl Fn(u32, PlayerId) -> Command) -> (u32, u32) {
     let random = &mut SystemRandom::new();
-    let mut server = Server::<Arena>::open(content(), 1, Rates::default(), Time::ZERO, random);
+    let tick_length = Span::micros(u64::from(1_000_000 / rate));
+    let rates = Rates { tick_length, ticks_per_snapshot: (rate / 20).max(1) };
+    let mut server = Server::<Arena>::open(CONTENT.clone(), 1, rates, Time::ZERO, random);
     let mut clients: Vec<Far> = (0..4)
         .map(|number| {
             let peer = Peer::new([number; 16], 1);
             let view = View { predicts_at_most: Span::seconds(1), ..View::default() };
-            let client = Client::<Arena>::open(peer, content(), view, Time::ZERO, random);
+            let client = Client::<Arena>::open(peer, CONTENT.clone(), view, Time::ZERO, random);
             let (to_server, to_client) = (VecDeque::new(), VecDeque::new());
             Far { peer, client, to_server, to_client, predicted: BTreeMap::new() }
         })
@@ -82,18 +88,25 @@ fn play(seconds: u64, wish: impl Fn(u32, PlayerId) -> Command) -> (u32, u32) {
     (compared, exact)
 }
 
+/// Keys are held for as long at every rate.
+fn keys(rate: u32, tick: u32, player: PlayerId) -> Command {
+    anything(5, (u64::from(tick) * 60 / u64::from(rate)) as u32, player)
+}
+
 #[test]
 fn who_is_left_alone_is_predicted_exactly() {
-    let (compared, exact) =
-        play(20, |tick, player| Command { fire: false, ..anything(5, tick, player) });
-    println!("{exact} of {compared} ticks were predicted exactly");
-    assert!(compared > 3_000);
-    assert!(f64::from(exact) / f64::from(compared) > 0.98, "{exact} of {compared}");
+    for (rate, seconds) in [(20, 12), (60, 20), (128, 8), (400, 4), (1000, 3)] {
+        let wish = |tick, player| Command { fire: false, ..keys(rate, tick, player) };
+        let (compared, exact) = play(rate, seconds, wish);
+        println!("{rate} Hz: {exact} of {compared} ticks were predicted exactly");
+        assert!(compared > 500);
+        assert!(f64::from(exact) / f64::from(compared) > 0.98, "{rate} Hz: {exact} of {compared}");
+    }
 }
 
 #[test]
 fn shots_of_others_are_all_that_surprises() {
-    let (compared, exact) = play(20, |tick, player| anything(5, tick, player));
+    let (compared, exact) = play(60, 20, |tick, player| keys(60, tick, player));
     println!("{exact} of {compared} ticks were predicted exactly");
-    assert!(f64::from(exact) / f64::from(compared) > 0.8, "{exact} of {compared}");
+    assert!(f64::from(exact) / f64::from(compared) > 0.95, "{exact} of {compared}");
 }
