@@ -3,8 +3,9 @@
 //! A `.map` brush is a set of planes. A box sweeps against it as a point does against the planes pushed
 //! outwards by the box; with the bevels that Quake 2's compiler adds (an axis or an edge of the brush
 //! against an axis of the box) that set of planes is the exact sum of the two. It takes a few
-//! multiplications a plane, no iteration and no tolerance but one skin, which a general library of convex
-//! shapes cannot offer: `parry3d` finds the same moment by repeated search, in fifty times the code.
+//! multiplications a plane, no iteration, no tolerance but one skin, and only operations that give the same bits
+//! everywhere. `parry3d` could do it too, from corners instead of planes and by iteration; nothing of what it
+//! offers besides is needed here.
 
 use crate::vector::{Bounds, Vector, add, along, cross, dot, scale, subtract, unit};
 
