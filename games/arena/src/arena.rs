@@ -18,7 +18,7 @@ use crate::rocket::Rocket;
 use crate::seat::Seat;
 use crate::solids::Solids;
 use crate::target::{self, Target};
-use crate::vector::{Bounds, Vector, length, subtract};
+use crate::vector::{Bounds, Vector};
 use crate::weapon::{self, Shooter};
 use sametick::{EntityId, Game, PlayerId, Slots, Text, Tick, Turn, World};
 
@@ -38,9 +38,6 @@ pub(crate) enum Roll {
     Spread = 2,
     Target = 3,
 }
-
-/// Others further away than this are told of less often.
-const FAR_METRES: f32 = 60.0;
 
 impl Entity {
     /// Where it can be hit; none for what cannot.
@@ -164,13 +161,6 @@ impl Game for Arena {
         visibility.cells().visible_from(world, visibility.cell(own.position), cell, visible);
         let mine = world.all::<Rocket>().filter(|(id, _)| world.owner(*id) == Some(viewer));
         mine.for_each(|(id, _)| visible.insert(id.slot()));
-    }
-
-    fn update_every(world: &World<Entity>, viewer: PlayerId, entity: EntityId) -> u32 {
-        let own = world.owned::<Fighter>(viewer).map(|(_, fighter)| fighter);
-        let other = world.get::<Fighter>(entity);
-        let (Some(own), Some(other)) = (own, other) else { return 1 };
-        if length(subtract(own.position, other.position)) > FAR_METRES { 2 } else { 1 }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::event::{Event, SEEN, What};
 use crate::fighter::Fighter;
 use crate::map::ItemKind;
 use crate::rocket::Rocket;
-use crate::solids::{Solids, cross_box};
+use crate::solids::Solids;
 use crate::vector::{Bounds, Vector, add, along, cross, direction, scale, subtract, unit};
 use sametick::{EntityId, PlayerId, Turn, World};
 
@@ -233,9 +233,7 @@ fn fire(
         let wall = solids.ray(eye, along(eye, pellet, RANGE_METRES));
         let (mut end, mut nearest, mut hit) = (wall.end, 1.0, None);
         for &(id, bounds) in &others {
-            if let Some((fraction, _)) =
-                cross_box(bounds, eye, wall.end).filter(|(at, _)| *at < nearest)
-            {
+            if let Some(fraction) = bounds.crossed(eye, wall.end).filter(|at| *at < nearest) {
                 nearest = fraction;
                 end = along(eye, subtract(wall.end, eye), fraction);
                 hit = Some((id, end[2] > bounds.high[2] - body::HEAD_METRES));
