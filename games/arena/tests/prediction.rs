@@ -41,7 +41,7 @@ struct Tally {
 fn play(rate: u32, seconds: u64, wish: impl Fn(u32, PlayerId) -> Command) -> Tally {
     let random = &mut SystemRandom::new();
     let tick_length = Span::micros(u64::from(1_000_000 / rate));
-    let rates = Rates { tick_length, ticks_per_snapshot: (rate / 20).max(1) };
+    let rates = Rates { tick_length, ticks_per_snapshot: (rate / 20).max(1), ..Rates::default() };
     let mut server = Server::<Arena>::open(CONTENT.clone(), 1, rates, Time::ZERO, random);
     let mut clients: Vec<Far> = (0..4)
         .map(|number| {
