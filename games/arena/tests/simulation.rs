@@ -58,7 +58,7 @@ impl Options {
             [(seed % 5) as usize];
         let mut dice = Dice::new(seed, 1);
         let mut pick = |from: [f64; 3]| from[dice.below(3) as usize];
-        let is_bad = seed % 3 != 0;
+        let is_bad = !seed.is_multiple_of(3);
         let conditions = Conditions {
             delay: Span::from_millis_f64(pick([5.0, 30.0, 80.0])),
             jitter: Jitter::Uniform {
@@ -306,7 +306,7 @@ fn every_seed_of_a_match_holds() {
     }
     println!("{total:?}");
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
-    assert!(total.hidden > 0, "nothing was ever hidden");
+    assert!(total.hidden > 0 || seeds < 100, "nothing was ever hidden");
 }
 
 fn judge(seed: u64) -> Result<Tally, String> {
