@@ -32,6 +32,7 @@ pub(crate) fn write<E: Networked>(bits: &mut BitWriter, layout: &Layout, emitted
 pub(crate) fn read<E: Networked>(
     bits: &mut BitReader<'_>,
     layout: &Layout,
+    kind: impl Fn(&E) -> u8,
 ) -> Option<(EventKey, bool, E)> {
     let tick = Tick(bits.read(32) as u32);
     let entity = EntityId::from_word(bits.read(32) as u32);
@@ -39,8 +40,10 @@ pub(crate) fn read<E: Networked>(
     let is_saved = bits.read_bool();
     let mut words = vec![0; layout.len()];
     delta::read(bits, layout, layout.initial(), &mut words);
-    let key = EventKey { tick, entity: entity?, ordinal };
-    (!bits.failed()).then(|| (key, is_saved, layout.value(&words)))
+    let entity = entity.filter(|_| !bits.failed())?;
+    let event = layout.value(&words);
+    let key = EventKey { tick, entity, kind: kind(&event), ordinal };
+    Some((key, is_saved, event))
 }
 
 /// What a client shows of an event.
@@ -154,7 +157,7 @@ mod tests {
     use crate::game::{Delivery, NoEvent};
 
     fn key(tick: u32) -> EventKey {
-        EventKey { tick: Tick(tick), entity: EntityId::new(3, 1).unwrap(), ordinal: 0 }
+        EventKey { tick: Tick(tick), entity: EntityId::new(3, 1).unwrap(), kind: 0, ordinal: 0 }
     }
 
     fn started(effects: &mut Effects<NoEvent>) -> Vec<(u32, bool)> {

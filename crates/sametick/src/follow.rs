@@ -231,7 +231,7 @@ impl<G: Game> SnapshotClient<G> {
             return Ok(());
         }
         let (key, is_saved, event) =
-            events::read(&mut bits, &self.event_layout).ok_or(Malformed)?;
+            events::read(&mut bits, &self.event_layout, G::event_kind).ok_or(Malformed)?;
         bits.finish()?;
         self.effects.tell(key, is_saved, event);
         Ok(())

@@ -85,6 +85,12 @@ pub trait Game: Sized {
         *decided = claimed.clone();
     }
 
+    /// Which kind of event it is. What a client predicted is matched with what the server tells by tick,
+    /// entity, kind and ordinal: kinds that only the server knows of do not shift the others.
+    fn event_kind(_event: &Self::Event) -> u8 {
+        0
+    }
+
     /// For how many ticks an event is worth showing; by default for ever.
     fn event_lasts(_event: &Self::Event) -> u32 {
         u32::MAX
@@ -215,7 +221,9 @@ pub struct EventKey {
     pub tick: Tick,
     /// The entity it is about.
     pub entity: EntityId,
-    /// Which of that entity's events of that tick it is.
+    /// What [`Game::event_kind`] says of it.
+    pub kind: u8,
+    /// Which of that entity's events of that kind and tick it is.
     pub ordinal: u8,
 }
 
@@ -342,12 +350,14 @@ impl<'a, G: Game> Turn<'a, G> {
         verdict
     }
 
-    /// Tells of something that happens now to an entity. At most 255 a tick for each.
+    /// Tells of something that happens now to an entity. At most 255 of a kind a tick for each.
     pub fn emit(&self, entity: EntityId, delivery: Delivery, event: G::Event) {
         let mut events = self.events.borrow_mut();
-        let before = events.iter().filter(|emitted| emitted.key.entity == entity).count();
+        let kind = G::event_kind(&event);
+        let is_alike = |key: &EventKey| key.entity == entity && key.kind == kind;
+        let before = events.iter().filter(|emitted| is_alike(&emitted.key)).count();
         if let (Ok(ordinal), true) = (u8::try_from(before), events.len() < EVENTS_PER_TICK_MAX) {
-            let key = EventKey { tick: self.tick, entity, ordinal };
+            let key = EventKey { tick: self.tick, entity, kind, ordinal };
             events.push(Emitted { key, delivery, event });
         }
     }
@@ -357,5 +367,52 @@ impl<'a, G: Game> Turn<'a, G> {
     pub fn dice(&self, entity: EntityId, purpose: u32) -> Dice {
         let key = [self.tick.0, entity.slot() as u32, entity.generation()];
         Dice::new(key.into_iter().fold(self.seed, mix), u64::from(purpose))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Clone, Debug, Default, PartialEq)]
+    struct Sound {
+        kind: u8,
+    }
+
+    impl Networked for Sound {
+        fn fields<F: Fields>(&mut self, f: &mut F) {
+            f.bits("kind", &mut self.kind, 8);
+        }
+    }
+
+    crate::entities! { enum Entity { Sound } }
+
+    struct Noise;
+
+    impl Game for Noise {
+        type Entity = Entity;
+        type Command = Sound;
+        type Event = Sound;
+        type Content = ();
+        fn step(_world: &mut World<Entity>, _turn: &Turn<'_, Self>) {}
+        fn event_kind(event: &Sound) -> u8 {
+            event.kind
+        }
+    }
+
+    #[test]
+    fn an_event_that_only_the_server_knows_of_does_not_shift_the_names_of_others() {
+        let entity = EntityId::new(3, 1).unwrap();
+        let keys = |kinds: &[u8]| {
+            let turn = Turn::<Noise>::new(Tick(9), Span::millis(20), 1, &());
+            for kind in kinds {
+                turn.emit(entity, Delivery::default(), Sound { kind: *kind });
+            }
+            let events = turn.events.into_inner().into_iter();
+            events.map(|emitted| emitted.key).collect::<Vec<_>>()
+        };
+        let (predicted, told) = (keys(&[1, 2, 2]), keys(&[7, 1, 2, 7, 2]));
+        assert!(predicted.iter().all(|key| told.contains(key)));
+        assert_eq!(told.iter().map(|key| key.ordinal).collect::<Vec<_>>(), [0, 0, 0, 1, 1]);
     }
 }
