@@ -77,7 +77,11 @@ pub trait Game: Sized {
     type Content;
 
     /// Leads the world from one tick to the next. A pure function: the same world and the same turn
-    /// give the same world, on every machine.
+    /// give the same world, on every machine. So no clock, no random numbers but [`Turn::dice`], no
+    /// `f32::sin` but `libm`, and nothing that is kept outside of the world.
+    ///
+    /// On a client the world is a part of the server's: anything may be missing, and whatever the client
+    /// does not predict is put back after each tick to what the newest snapshot says.
     fn step(world: &mut World<Self::Entity>, turn: &Turn<'_, Self>);
 
     /// What a player is taken to ask for when nothing has come for a tick: the last command, the
@@ -139,8 +143,9 @@ pub trait Game: Sized {
         u32::MAX
     }
 
-    /// Which entities a player may know of. By default all of them; [`relevance`](crate::relevance) helps
-    /// with less.
+    /// Which entities a player may know of: adds their slots to `visible`, which is empty at first. By
+    /// default all of them; [`relevance`](crate::relevance) helps with less. What is left out is never
+    /// sent; a player's own entities are left out too, unless they are added.
     fn relevant(
         world: &World<Self::Entity>,
         _content: &Self::Content,
@@ -325,17 +330,20 @@ impl<'a, G: Game> Turn<'a, G> {
         self.content
     }
 
-    /// Who is new in this tick.
+    /// Who is new in this tick. In a client's guess nobody is.
     pub fn joined(&self) -> impl Iterator<Item = PlayerId> {
         self.joined.iter().copied()
     }
 
-    /// Who is gone from this tick on.
+    /// Who is gone from this tick on. A player who drops out keeps its place for a minute and is gone
+    /// after that. In a client's guess nobody is.
     pub fn left(&self) -> impl Iterator<Item = PlayerId> {
         self.left.iter().copied()
     }
 
-    /// What players ask for in this tick, as far as that is known here.
+    /// What players ask for in this tick, as far as that is known here, by player. A server has none of a
+    /// player who has just come, or who is away; a client has its own and, if it predicts others, the last
+    /// that it was told of theirs.
     pub fn commands(&self) -> impl Iterator<Item = (PlayerId, &'a G::Command)> {
         self.commands.iter().filter_map(|(player, command)| Some((*player, command.as_ref()?)))
     }
