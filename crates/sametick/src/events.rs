@@ -46,7 +46,49 @@ pub(crate) fn read<E: Networked>(
     Some((key, is_saved, event))
 }
 
-/// What a client shows of an event.
+/// What a client shows of an event. Whoever predicted it hears it at once and not again when the server
+/// says so: an event is known by its [`EventKey`], whatever its values.
+///
+/// ```
+/// use sametick::{Alone, Delivery, Effect, Fields, Game, Networked, PlayerId, Span, Turn, World};
+/// # #[derive(Clone, Debug, Default, PartialEq)]
+/// # pub struct Bell;
+/// # impl Networked for Bell {
+/// #     fn fields<F: Fields>(&mut self, _f: &mut F) {}
+/// # }
+/// # sametick::entities! { pub enum Entity { Bell } }
+///
+/// #[derive(Clone, Debug, Default, PartialEq)]
+/// pub struct Rung { pub loudness: u8 }
+/// impl Networked for Rung {
+///     fn fields<F: Fields>(&mut self, f: &mut F) { f.int("loudness", &mut self.loudness, 0..=10); }
+/// }
+///
+/// struct Tower;
+/// impl Game for Tower {
+///     type Entity = Entity;
+///     type Command = Bell;
+///     type Event = Rung;
+///     type Content = ();
+///     fn step(world: &mut World<Entity>, turn: &Turn<'_, Self>) {
+/// #       turn.joined().for_each(|player| _ = world.spawn_owned(player, Bell));
+///         for (id, _) in world.all::<Bell>() {
+///             turn.emit(id, Delivery::default(), Rung { loudness: 7 });
+///         }
+///     }
+/// }
+///
+/// let mut tower = Alone::<Tower>::new((), 1, Span::millis(20));
+/// tower.join(PlayerId(0));
+/// tower.step([]).unwrap();
+/// for effect in tower.take_effects() {
+///     match effect {
+///         Effect::Started { event, .. } => assert_eq!(event, Rung { loudness: 7 }),
+///         // Only clients predict, and only a prediction can be wrong.
+///         Effect::Cancelled { .. } => unreachable!(),
+///     }
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect<E> {
     /// It happens now, for the first time: predicted, or told by the server.
