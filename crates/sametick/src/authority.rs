@@ -78,11 +78,13 @@ pub struct Claim {
 #[derive(Clone, Debug)]
 pub(crate) struct Decisions<E> {
     by_tick: VecDeque<(Tick, Vec<(EntityId, E)>)>,
+    /// The newest that was taken out.
+    taken: Option<Tick>,
 }
 
 impl<E> Default for Decisions<E> {
     fn default() -> Self {
-        Self { by_tick: VecDeque::new() }
+        Self { by_tick: VecDeque::new(), taken: None }
     }
 }
 
@@ -97,6 +99,9 @@ impl<E: Entities> Decisions<E> {
 
     /// Keeps the newest of each tick; those of the past are not changed.
     pub(crate) fn push(&mut self, tick: Tick, entities: Vec<(EntityId, E)>) {
+        if self.taken >= Some(tick) {
+            return;
+        }
         match self.by_tick.back_mut() {
             Some((newest, _)) if *newest > tick => return,
             Some((newest, kept)) if *newest == tick => *kept = entities,
@@ -120,7 +125,9 @@ impl<E: Entities> Decisions<E> {
     /// Takes out the newest that are of this tick or before, and forgets older ones.
     pub(crate) fn take_until(&mut self, tick: Tick) -> Option<(Tick, Vec<(EntityId, E)>)> {
         let count = self.by_tick.partition_point(|(of, _)| *of <= tick);
-        self.by_tick.drain(..count).next_back()
+        let newest = self.by_tick.drain(..count).next_back()?;
+        self.taken = Some(newest.0);
+        Some(newest)
     }
 }
 

@@ -6,6 +6,7 @@ use crate::fields::Networked;
 use crate::game::Game;
 use crate::record::{Layout, Row, settle};
 use crate::sight::Moment;
+use crate::view::Others;
 use crate::world::Tick;
 use std::collections::VecDeque;
 
@@ -72,17 +73,21 @@ impl<C: Networked> CommandLog<C> {
         bits: &mut BitWriter,
         layout: &Layout,
         received: Tick,
-        with_moments: bool,
+        others: Option<Others>,
     ) {
         let unknown = self.commands.iter().filter(|(tick, _, _)| *tick > received).count();
         let count = unknown.clamp(1, REPEATED_COMMANDS_MAX).min(self.commands.len());
         bits.write(u64::from(self.commands.back().map_or(0, |(tick, _, _)| tick.0)), 32);
         let newest_first = self.commands.iter().rev().take(count);
-        if with_moments {
+        if let Some(others) = others {
+            let with_ahead = matches!(others, Others::Extrapolated { .. });
             bits.write(count as u64, MOMENTS_BITS);
             let mut newer = None;
             for (tick, _, moment) in newest_first.clone() {
-                moment.write(bits, *tick, newer.replace(*moment));
+                // Otherwise the server knows it from the two ticks.
+                let ahead = if with_ahead { moment.ahead } else { 0 };
+                let moment = Moment { ahead, ..*moment };
+                moment.write(bits, *tick, newer.replace(moment));
             }
         }
         let records: Vec<Vec<u32>> =
@@ -140,7 +145,7 @@ pub(crate) struct CommandQueue<C> {
     /// The newest command that is known, for guessing.
     last: Option<(Tick, C)>,
     repeated_running: u32,
-    /// Since they were last told.
+    /// How often, since the player came.
     pub(crate) repeated: u32,
     /// The newest tick for which a command has come.
     pub(crate) newest: Tick,
@@ -254,7 +259,7 @@ impl<C: Networked> CommandQueue<C> {
         }
         let (_, last) = self.last.as_ref()?;
         self.repeated_running += 1;
-        self.repeated += 1;
+        self.repeated = self.repeated.wrapping_add(1);
         Some(G::repeat(last, self.repeated_running))
     }
 }

@@ -16,6 +16,9 @@ pub const SAVED_EVENTS_MAX: usize = 1024;
 /// How many events a client holds until it knows of their entity; one more, and the oldest is dropped.
 pub const HELD_EVENTS_MAX: usize = 256;
 
+/// How many effects wait to be asked for; more are not told.
+pub const FRESH_EFFECTS_MAX: usize = 4096;
+
 /// How long a client remembers what it has predicted or played.
 const PLAYED_TICKS: u32 = 256;
 
@@ -129,7 +132,14 @@ impl<E: Networked> Effects<E> {
         let Emitted { key, event, .. } = emitted;
         if let std::collections::btree_map::Entry::Vacant(place) = self.played.entry(key) {
             place.insert(false);
-            self.fresh.push(Effect::Started { key, event, is_predicted: true });
+            self.show(Effect::Started { key, event, is_predicted: true });
+        }
+    }
+
+    /// Who never asks is not told of more.
+    fn show(&mut self, effect: Effect<E>) {
+        if self.fresh.len() < FRESH_EFFECTS_MAX {
+            self.fresh.push(effect);
         }
     }
 
@@ -171,7 +181,7 @@ impl<E: Networked> Effects<E> {
         for (key, _, event) in ready {
             match self.played.insert(key, true) {
                 None if tick.0 - key.tick.0 <= lasts(&event) => {
-                    self.fresh.push(Effect::Started { key, event, is_predicted: false });
+                    self.show(Effect::Started { key, event, is_predicted: false });
                 }
                 _ => {}
             }
@@ -184,7 +194,7 @@ impl<E: Networked> Effects<E> {
         for key in cancelled {
             // Should the server say so after all, it is played then.
             self.played.remove(&key);
-            self.fresh.push(Effect::Cancelled { key });
+            self.show(Effect::Cancelled { key });
         }
         self.played.retain(|key, _| key.tick.0.saturating_add(PLAYED_TICKS) >= tick.0);
         // What was saved matters for as long as its entity may come into sight.

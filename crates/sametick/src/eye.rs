@@ -11,7 +11,7 @@ use crate::sight::{Moment, Past};
 use crate::smooth::Errors;
 use crate::time::{Span, Time};
 use crate::view::{Interpolation, Others, Path};
-use crate::world::{PlayerId, World};
+use crate::world::{PlayerId, Tick, World};
 
 /// So long after it looked, what a player saw is taken for what it acts on.
 const LOOK_LASTS: Span = Span::millis(50);
@@ -30,8 +30,6 @@ pub(crate) struct Eye<E> {
     /// Where entities stood that are on their way to the newest snapshot, and since when.
     start: World<E>,
     started: Time,
-    /// Whether something was corrected since.
-    pub(crate) has_news: bool,
 }
 
 impl<E: crate::Entities> Eye<E> {
@@ -46,7 +44,6 @@ impl<E: crate::Entities> Eye<E> {
             errors: Errors::default(),
             start: World::default(),
             started: Time::ZERO,
-            has_news: false,
         }
     }
 
@@ -61,8 +58,6 @@ impl<E: crate::Entities> Eye<E> {
 impl<G: Game> SnapshotClient<G> {
     /// The world as this player should see it now.
     pub(crate) fn look(&mut self, now: Time) -> &World<G::Entity> {
-        self.take_errors();
-        self.eye.own_ticks = self.clock.ticks(now);
         self.eye.moment = self.moment(now);
         let mut target = std::mem::take(&mut self.eye.target);
         self.compose(&mut target, now, self.eye.moment);
@@ -72,7 +67,8 @@ impl<G: Game> SnapshotClient<G> {
         self.eye.shown.clone_from(&self.eye.target);
         for (id, _, entity) in self.eye.shown.owned_entities_mut() {
             let layouts = &self.layouts.state;
-            if let Some(smoothed) = self.eye.errors.show(layouts, id, entity, now, over) {
+            let smoothed = self.eye.errors.show(layouts, (id, entity), (now, over), G::jumps);
+            if let Some(smoothed) = smoothed {
                 *entity = smoothed;
             }
         }
@@ -92,12 +88,13 @@ impl<G: Game> SnapshotClient<G> {
     }
 
     /// Before a snapshot is taken in: what is on its way to the last one starts anew from where it is.
-    pub(crate) fn eye_before(&mut self, now: Time, tick: crate::Tick) {
+    pub(crate) fn eye_before(&mut self, now: Time, tick: Tick) {
         if tick <= self.snapshot.tick() {
             return;
         }
         self.eye.display.observe(now, tick);
-        if let Others::Interpolated(Interpolation { path: Path::Newest, .. }) = self.view.others {
+        // Whether any entity is shown on its way there, only the game knows.
+        if self.eye.shown_at.is_some() {
             let mut shown = std::mem::take(&mut self.eye.target);
             self.compose(&mut shown, now, self.eye.moment);
             std::mem::swap(&mut self.eye.start, &mut shown);
@@ -105,70 +102,103 @@ impl<G: Game> SnapshotClient<G> {
         }
     }
 
-    /// What was corrected since the player looked is an error that it saw: it is shown less and less.
-    pub(crate) fn take_errors(&mut self) {
-        let Some(at) = self.eye.shown_at.filter(|_| std::mem::take(&mut self.eye.has_news)) else {
-            return;
+    /// What is guessed at present, if anyone looks and errors are smoothed: our own and all that is
+    /// predicted at our own tick, and what is moved on from the newest snapshot.
+    pub(crate) fn guesses(&mut self, now: Time) -> Vec<(EntityId, G::Entity)> {
+        if self.eye.shown_at.is_none() || self.view.smooths_over == Span::ZERO {
+            return Vec::new();
+        }
+        self.eye.own_ticks = self.clock.ticks(now);
+        let (others, past) = (self.view.others, self.past());
+        let ahead = self.ahead(self.snapshot.tick());
+        let newest = self.snapshot.tick();
+        let moment = Moment::new(newest, (newest, newest), 1.0, ahead);
+        let guess = |(id, owner, entity): (EntityId, Option<PlayerId>, &G::Entity)| {
+            if self.is_predicted(owner, entity) {
+                return Some((id, entity.clone()));
+            }
+            let how = G::shown(entity, others);
+            let is_moved = matches!(how, Others::Extrapolated { .. });
+            let moved = is_moved.then(|| past.other(id, how, moment))?;
+            Some((id, moved?))
         };
-        if self.view.smooths_over == Span::ZERO {
+        self.predicted().owned_entities().filter_map(guess).collect()
+    }
+
+    /// What was guessed otherwise before a snapshot came is an error that is shown less and less.
+    pub(crate) fn take_errors(&mut self, now: Time, before: Vec<(EntityId, G::Entity)>) {
+        if before.is_empty() {
             return;
         }
-        let newest = self.snapshot.tick();
-        let moment = self.with_newest(self.eye.moment, newest);
-        let mut right = std::mem::take(&mut self.eye.target);
-        self.compose(&mut right, at, moment);
-        for (id, owner, entity) in right.owned_entities() {
-            let Some(shown) = self.eye.shown.entity(id) else { continue };
-            let is_guess = match G::shown(entity, self.view.others) {
-                _ if is_own(self.me, &self.view, owner) => true,
-                Others::Predicted | Others::Extrapolated { .. } => true,
-                Others::Latest | Others::Interpolated(_) => false,
-            };
-            let is_off = || blend::differ(&self.layouts.state, shown, entity);
-            if is_guess && !G::jumps(shown, entity) && is_off() {
-                self.eye.errors.add(id, shown.clone(), entity.clone(), at);
+        let over = self.view.smooths_over;
+        for (id, right) in self.guesses(now) {
+            let was = before.iter().find(|(was, _)| self.name_of(*was) == id);
+            let Some((_, was)) = was else { continue };
+            if G::jumps(was, &right) {
+                self.eye.errors.forget(id);
+                continue;
+            }
+            let layouts = &self.layouts.state;
+            let left = self.eye.errors.show(layouts, (id, was), (now, over), G::jumps);
+            let shown = left.unwrap_or_else(|| was.clone());
+            if blend::differ(layouts, &shown, &right) {
+                self.eye.errors.add(id, shown, right, now);
             } else {
                 self.eye.errors.forget(id);
             }
         }
-        self.eye.target = right;
     }
 
-    /// Where the screen stands among the snapshots.
+    /// Where the screen stands among the snapshots, for whatever way an entity is shown in.
     fn moment(&mut self, now: Time) -> Moment {
+        let before = self.history.before(self.snapshot.tick()).map_or(Tick(0), World::tick);
+        Moment { before, ..self.moment_between(now) }
+    }
+
+    fn moment_between(&mut self, now: Time) -> Moment {
+        self.eye.own_ticks = self.clock.ticks(now);
         let newest = self.snapshot.tick();
-        let Others::Interpolated(how) = self.view.others else {
-            let here = Moment::new(newest, (newest, newest), 1.0, 0.0);
-            self.eye.own_ticks = self.clock.ticks(now);
-            return self.with_newest(here, newest);
+        let ahead = self.ahead(newest);
+        let how = match self.view.others {
+            Others::Interpolated(how) => how,
+            _ => Interpolation::HISTORY,
         };
         if how.path == Path::Newest {
             let from = self.history.before(newest).map_or(newest, World::tick);
-            return Moment::new(newest, (from, newest), self.part_of_newest(now), 0.0);
+            return Moment::new(newest, (from, newest), self.part_of_newest(now), ahead);
         }
         let tick = self.eye.display.tick(now, how.behind);
         let Some((from, to)) = self.history.around(tick) else { return Moment::default() };
         if from < to {
             let span = f64::from(to.0 - from.0);
-            return Moment::new(newest, (from, to), (tick - f64::from(from.0)) / span, 0.0);
+            return Moment::new(newest, (from, to), (tick - f64::from(from.0)) / span, ahead);
         }
         // The next one is missing.
         let Some(before) = self.history.before(to).map(World::tick) else {
-            return Moment::new(newest, (to, to), 1.0, 0.0);
+            return Moment::new(newest, (to, to), 1.0, ahead);
         };
         let ticks = how.goes_on.as_micros() as f64 / self.tick_length.as_micros() as f64;
         let beyond = (tick - f64::from(to.0)).clamp(0.0, ticks);
-        Moment::new(newest, (before, to), 1.0 + beyond / f64::from(to.0 - before.0), 0.0)
+        Moment::new(newest, (before, to), 1.0 + beyond / f64::from(to.0 - before.0), ahead)
     }
 
-    /// The same moment, with others moved on from this snapshot.
-    fn with_newest(&self, moment: Moment, newest: crate::Tick) -> Moment {
-        let Others::Extrapolated { at_most } = self.view.others else {
-            return Moment { newest, ..moment };
-        };
-        let most = at_most.as_micros() as f64 / self.tick_length.as_micros() as f64;
-        let ahead = (self.eye.own_ticks - f64::from(newest.0)).clamp(0.0, most);
-        Moment::new(newest, (moment.from, moment.to), moment.part(), ahead)
+    /// How far our own time is ahead of a snapshot, in ticks.
+    fn ahead(&self, newest: Tick) -> f64 {
+        (self.eye.own_ticks - f64::from(newest.0)).max(0.0)
+    }
+
+    fn past(&self) -> Past<'_, G> {
+        Past {
+            history: &self.history,
+            layouts: &self.layouts.state,
+            content: &self.content,
+            tick_length: self.tick_length,
+        }
+    }
+
+    /// Whether we step an entity on by ourselves.
+    fn is_predicted(&self, owner: Option<PlayerId>, entity: &G::Entity) -> bool {
+        self.view.predicts && is_predicted::<G>(self.me, self.view.others, owner, entity)
     }
 
     fn part_of_newest(&self, now: Time) -> f64 {
@@ -178,19 +208,13 @@ impl<G: Game> SnapshotClient<G> {
 
     /// Makes a world of what should be shown at a moment.
     fn compose(&self, target: &mut World<G::Entity>, now: Time, moment: Moment) {
-        let others = self.view.others;
-        let past = Past::<G> {
-            history: &self.history,
-            layouts: &self.layouts.state,
-            content: &self.content,
-            tick_length: self.tick_length,
-        };
+        let (others, past) = (self.view.others, self.past());
         target.clear();
         target.set_tick(self.predicted.tick());
         let own_part = (self.eye.own_ticks - f64::from(self.predicted.tick().0)).clamp(0.0, 1.0);
         for (id, owner, entity) in self.predicted().owned_entities() {
             let how = G::shown(entity, others);
-            let shown = if self.view.predicts && is_predicted::<G>(self.me, others, owner, entity) {
+            let shown = if self.is_predicted(owner, entity) {
                 match self.previous.entity(id) {
                     Some(before) if !G::jumps(before, entity) => {
                         Some(blend::between(&self.layouts.state, before, entity, own_part))
@@ -212,7 +236,7 @@ impl<G: Game> SnapshotClient<G> {
         let Some(then) = self.history.at(moment.from) else { return };
         let after = self.history.at(moment.to).filter(|_| moment.part() >= 1.0).unwrap_or(then);
         for (id, owner, entity) in after.owned_entities() {
-            let is_ours = self.view.predicts && is_own(self.me, &self.view, owner);
+            let is_ours = self.view.predicts && owner == Some(self.me);
             let how = G::shown(entity, others);
             let is_past =
                 matches!(how, Others::Interpolated(Interpolation { path: Path::History, .. }));
@@ -235,8 +259,4 @@ impl<G: Game> SnapshotClient<G> {
             _ => newest.clone(),
         }
     }
-}
-
-fn is_own(me: PlayerId, view: &crate::View, owner: Option<PlayerId>) -> bool {
-    view.predicts && owner == Some(me)
 }

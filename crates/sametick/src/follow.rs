@@ -16,7 +16,9 @@ use crate::others::{self, Known};
 use crate::predict::PREDICTED_TICKS_MAX;
 use crate::record::{Layout, Precision};
 use crate::rewind::write_others;
-use crate::serve::{MARGIN_UNIT_MICROS, RECEIVED_BACK_MAX, RECEIVED_BITS, SNAPSHOT, TICK_BITS};
+use crate::serve::{
+    MARGIN_UNIT_MICROS, RECEIVED_BACK_MAX, RECEIVED_BITS, REPEATED_BITS, SNAPSHOT, TICK_BITS,
+};
 use crate::sight::History;
 use crate::snapshot::ServerTables;
 use crate::table::{Head, Table};
@@ -174,33 +176,41 @@ impl<G: Game> SnapshotClient<G> {
             return Ok(None);
         }
         let tick = nearest(self.newest_tick, bits.read(TICK_BITS) as u32);
-        let repeated = if bits.read_bool() { bits.read(6) } else { 0 };
+        let repeated = bits.read(REPEATED_BITS) as u32;
         let margin = bits.read(15) as i64;
         let received = bits.read(RECEIVED_BITS) as u32;
         let births = births::read(&mut bits, tick);
         let others = others::read(&mut bits, &self.command_layout);
         let part = self.tables.read(&mut bits, self.wire.all()).ok_or(Malformed)?;
         bits.finish()?;
-        self.repeated += repeated;
+        // A running count: parts of one snapshot say the same, and a lost one loses nothing.
+        if tick > self.newest_tick {
+            let more = repeated.wrapping_sub(self.repeated as u32) % (1 << REPEATED_BITS);
+            self.repeated += u64::from(more);
+        }
         let received = Tick(match received {
             0 => 0,
             received => tick.0.saturating_add(received).saturating_sub(RECEIVED_BACK_MAX),
         });
         self.received = self.received.max(received);
+        let is_first_part = tick > self.newest_tick;
         self.newest_tick = self.newest_tick.max(tick);
         let margin = (margin != 0).then(|| ((margin - 16_384) * MARGIN_UNIT_MICROS) as f64);
-        self.clock.observe(now, tick, half_trip, margin.map(|margin| (margin, received)));
+        if is_first_part {
+            self.clock.observe(now, tick, half_trip, margin.map(|margin| (margin, received)));
+        }
         let slots = part.slots;
         let is_news = tick >= self.snapshot.tick();
         if is_news {
             // The other parts of this snapshot may come later, or not at all.
-            self.seen.take_slots(part.table, slots.clone(), self.wire.all());
+            self.seen.take_slots(part.table, slots.clone(), &part.held, self.wire.all());
         }
         births.into_iter().for_each(|(made, named)| self.rename(made, named));
         if !is_news {
             return Ok(Some((tick, slots)));
         }
-        self.hear_of(others);
+        others.into_iter().for_each(|others| self.hear_of(others));
+        let guesses = self.guesses(now);
         self.eye_before(now, tick);
         self.fill();
         self.snapshot.set_tick(tick);
@@ -211,7 +221,7 @@ impl<G: Game> SnapshotClient<G> {
         }
         self.log.forget_until(self.own_tick);
         self.repredict();
-        self.eye.has_news = true;
+        self.take_errors(now, guesses);
         let seen = &self.seen;
         // Also who is gone by now was known, if its slot tells of it or of who came after it.
         let knows = |entity: EntityId| {
@@ -247,7 +257,6 @@ impl<G: Game> SnapshotClient<G> {
         if !self.clock.is_set() {
             return;
         }
-        self.take_errors();
         let due = self.clock.tick(now);
         let behind = due.0.saturating_sub(self.predicted.tick().0);
         if behind > PREDICTED_TICKS_MAX {
@@ -289,7 +298,8 @@ impl<G: Game> SnapshotClient<G> {
         if let Some((_, claims)) = claims {
             authority::write(&mut self.bits, &self.layouts.state, claims);
         }
-        self.log.write(&mut self.bits, &self.command_layout, self.received, self.rewinds);
+        let others = self.rewinds.then_some(self.view.others);
+        self.log.write(&mut self.bits, &self.command_layout, self.received, others);
         let message = self.bits.finish().ok().filter(|message| message.len() <= budget_bytes);
         self.has_news = message.is_none();
         message
@@ -317,9 +327,6 @@ impl<G: Game> SnapshotClient<G> {
 
     /// Takes in whose entities are in sight, and what they ask for.
     fn hear_of(&mut self, others: Vec<Known<G::Command>>) {
-        if others.is_empty() {
-            return;
-        }
         self.owners.clear();
         self.others.clear();
         for Known { player, command, slots } in others {

@@ -501,19 +501,15 @@ impl<'a, G: Game> Turn<'a, G> {
         let seen = hit(self.seen_by(player, present));
         let is_fair = |id: &EntityId| !self.needs_sight || in_sight(present, *id);
         let verdict = seen.filter(is_fair);
-        let mut verdicts = self.verdicts.borrow_mut();
-        if verdicts.len() < VERDICTS_PER_TICK_MAX {
+        if self.verdicts.borrow().len() < VERDICTS_PER_TICK_MAX {
             let shown = self.sight(player).map(|(_, sight)| sight.moment.shown_tick(sight.others));
             let tick = f64::from(self.tick.0);
             let micros = (tick - shown.unwrap_or(tick)) * self.tick_length.as_micros() as f64;
-            verdicts.push(Verdict {
-                tick: self.tick,
-                player,
-                seen,
-                rewound: Span::from_micros_f64(micros.max(0.0)),
-                present: hit(present),
-                hit: verdict,
-            });
+            let rewound = Span::from_micros_f64(micros.max(0.0));
+            let present = hit(present);
+            let (tick, hit) = (self.tick, verdict);
+            let logged = Verdict { tick, player, seen, rewound, present, hit };
+            self.verdicts.borrow_mut().push(logged);
         }
         verdict
     }

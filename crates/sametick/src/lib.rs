@@ -156,7 +156,7 @@ pub use commands::{AHEAD_TICKS_MAX, REPEATED_COMMANDS_MAX};
 pub use dice::Dice;
 pub use entities::{Entities, KindOf, Layouts};
 pub use entity::{ENTITY_SLOTS_MAX, EntityId, GENERATIONS_MAX};
-pub use events::{Effect, HELD_EVENTS_MAX, SAVED_EVENTS_MAX};
+pub use events::{Effect, FRESH_EFFECTS_MAX, HELD_EVENTS_MAX, SAVED_EVENTS_MAX};
 pub use fields::{Field, Fields, Networked};
 pub use game::{
     Audience, Delivery, EVENTS_PER_TICK_MAX, EventKey, Game, NoEvent, REPEATS_MAX, Turn,

@@ -82,12 +82,8 @@ impl Commands {
             let others = self.entries.iter().filter(|(player, _, _)| *player != viewer);
             others.filter(|(player, _, _)| in_sight(*player).next().is_some()).take(OTHERS_MAX)
         };
-        let count = others().count();
-        bits.write_bool(count > 0);
-        if count == 0 {
-            return;
-        }
-        bits.write(count as u64, OTHERS_BITS);
+        bits.write_bool(true);
+        bits.write(others().count() as u64, OTHERS_BITS);
         for (player, start, length) in others() {
             bits.write(u64::from(player.0), 16);
             bits.write(in_sight(*player).count() as u64, COUNT_BITS);
@@ -104,11 +100,16 @@ pub(crate) struct Known<C> {
     pub(crate) slots: Vec<usize>,
 }
 
-/// Reads what [`Commands::write`] wrote.
-pub(crate) fn read<C: Networked>(bits: &mut BitReader<'_>, layout: &Layout) -> Vec<Known<C>> {
+/// Reads what [`Commands::write`] wrote; none if nothing is said of them here.
+pub(crate) fn read<C: Networked>(
+    bits: &mut BitReader<'_>,
+    layout: &Layout,
+) -> Option<Vec<Known<C>>> {
+    if !bits.read_bool() {
+        return None;
+    }
     let mut others = Vec::new();
-    let count = if bits.read_bool() { bits.read(OTHERS_BITS) } else { 0 };
-    for _ in 0..count {
+    for _ in 0..bits.read(OTHERS_BITS) {
         let player = PlayerId(bits.read(16) as u16);
         let slots = (0..bits.read(COUNT_BITS)).map(|_| bits.read(SLOT_BITS) as usize).collect();
         let mut words = vec![0; layout.len()];
@@ -118,5 +119,5 @@ pub(crate) fn read<C: Networked>(bits: &mut BitReader<'_>, layout: &Layout) -> V
         }
         others.push(Known { player, command: layout.value(&words), slots });
     }
-    others
+    Some(others)
 }

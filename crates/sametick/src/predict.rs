@@ -18,7 +18,9 @@ impl<G: Game> SnapshotClient<G> {
         let until = self.predicted.tick().max(self.snapshot.tick());
         self.predicted.clone_from(&self.snapshot);
         self.previous.clone_from(&self.snapshot);
-        self.predicted.set_tick(self.own_tick);
+        // However long the server was silent, or says that it was.
+        let first = until.0.saturating_sub(PREDICTED_TICKS_MAX);
+        self.predicted.set_tick(self.own_tick.max(Tick(first)));
         if self.trusted {
             // What we decided on stands, as far as the game trusts us.
             for (id, decided) in self.decisions.at(self.own_tick).unwrap_or_default() {
@@ -47,7 +49,9 @@ impl<G: Game> SnapshotClient<G> {
         if self.view.predicts && is_within {
             self.commands.clear();
             self.commands.push((self.me, self.log.get(tick).cloned()));
-            if self.view.others == Others::Predicted {
+            // Others are of the snapshot's tick: until then only our own are behind.
+            let is_past = tick <= self.snapshot.tick();
+            if !is_past && !self.others.is_empty() {
                 let others = self.others.iter();
                 self.commands.extend(
                     others.map(|(player, command)| (*player, Some(G::repeat(command, ahead)))),
@@ -55,7 +59,7 @@ impl<G: Game> SnapshotClient<G> {
                 self.commands.sort_by_key(|(player, _)| *player);
             }
             let moment = self.log.moment(tick);
-            let sight = moment.filter(|_| self.view.others != Others::Predicted).map(|moment| {
+            let sight = moment.map(|moment| {
                 let (player, others) = (self.me, self.view.others);
                 Sight { player, others, moment, world: OnceCell::new() }
             });
@@ -76,13 +80,15 @@ impl<G: Game> SnapshotClient<G> {
             let me = self.me;
             for emitted in turn.events.into_inner() {
                 // What others do is for the server to tell.
-                if self.predicted.owner(emitted.key.entity) == Some(me) {
+                let entity = emitted.key.entity;
+                let owner = self.predicted.owner(entity).or_else(|| self.previous.owner(entity));
+                if owner == Some(me) {
                     self.effects.predict(emitted);
                 }
             }
             let others = self.view.others;
             self.predicted.restore(&self.snapshot, |owner, entity| {
-                is_predicted::<G>(me, others, owner, entity)
+                owner == Some(me) || !is_past && is_predicted::<G>(me, others, owner, entity)
             });
             // What is not finite was mended; the server will say what it is.
             let _ = self.predicted.settle();

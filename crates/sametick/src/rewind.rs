@@ -38,17 +38,14 @@ impl Rewinding {
     pub const USUAL: Self = Self { at_most: Span::millis(250), needs_sight: false };
 }
 
-/// By how many ticks a screen may be off what the line makes likely.
+/// By how many ticks a screen may be off what the line makes likely, or by how long where ticks are
+/// shorter than usual.
 pub const REWIND_TOLERANCE_TICKS: f64 = 2.0;
+const TOLERANCE_MICROS: f64 = 33_334.0;
 
-/// So many snapshots behind the newest a screen may be, on average; one that is further behind is judged
-/// as if it were not.
-fn behind_max(others: Others) -> f64 {
-    match others {
-        Others::Interpolated(_) => 2.0,
-        Others::Latest | Others::Extrapolated { .. } | Others::Predicted => 0.5,
-    }
-}
+/// So many snapshots behind the newest an interpolated screen may be, on average; one that is further
+/// behind is judged as if it were not.
+const BEHIND_MAX: f64 = 2.0;
 
 /// How fast the server takes a player's word for being further behind, in ticks a second.
 const TRUST_TICKS_PER_SECOND: f64 = 1.0;
@@ -61,70 +58,113 @@ const FAMILIAR: u32 = 120;
 pub(crate) struct Screen {
     /// The shortest round trip of late.
     pub(crate) round_trip: Span,
-    /// How early its commands come, on average, in microseconds.
-    margin_micros: f64,
-    /// How far its screen is behind what had come, in ticks, and how often it has said so.
+    /// How far an interpolated screen is behind what had come, in ticks, and how often it has said so.
     delay_ticks: f64,
     told: u32,
 }
 
-impl Screen {
-    /// A command came so many microseconds early.
-    pub(crate) fn observe(&mut self, margin_micros: i64) {
-        self.margin_micros += (margin_micros as f64 - self.margin_micros) * 0.1;
-    }
+/// What a player tells of a command's moment, and by how many microseconds it came early.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Told {
+    pub(crate) tick: Tick,
+    pub(crate) moment: Moment,
+    pub(crate) margin_micros: i64,
+}
 
-    /// The moment by which a command of `tick` is judged, given the one its player tells.
+impl Screen {
+    /// The moment by which a command is judged, given the one its player tells; snapshots were sent to it
+    /// in every so many ticks.
     pub(crate) fn judge<E: Entities>(
         &mut self,
-        tick: Tick,
-        told: Moment,
+        told: Told,
         others: Others,
         (rewinding, tick_length): (Rewinding, Span),
-        snapshot_every: u32,
+        sent_every: u32,
         history: &History<E>,
     ) -> Moment {
         let length = tick_length.as_micros() as f64;
-        let age = f64::from(tick.0) - told.shown_tick(others);
-        let on_the_way = (self.round_trip.as_micros() as f64 + self.margin_micros) / length;
-        let told_delay = age - on_the_way;
         let at_most = rewinding.at_most.as_micros() as f64 / length;
-        let delay_max = at_most.min(behind_max(others) * f64::from(snapshot_every));
-        let change = told_delay - self.delay_ticks;
+        let tolerance = REWIND_TOLERANCE_TICKS.max(TOLERANCE_MICROS / length);
+        let Told { tick, moment, margin_micros } = told;
+        let micros = self.round_trip.as_micros() as f64 + margin_micros.max(0) as f64;
+        let line = Line { tick, way: micros / length, tolerance, at_most, every: sent_every };
+        match others {
+            Others::Interpolated(_) => self.judge_between(&line, moment, tick_length, history),
+            Others::Latest | Others::Extrapolated { .. } | Others::Predicted => {
+                line.judge_newest(moment, others, length)
+            }
+        }
+    }
+
+    fn judge_between<E: Entities>(
+        &mut self,
+        line: &Line,
+        told: Moment,
+        tick_length: Span,
+        history: &History<E>,
+    ) -> Moment {
+        let others = Others::Interpolated(Interpolation::HISTORY);
+        let age = f64::from(line.tick.0) - told.shown_tick(others);
+        let delay_max = line.at_most.min(BEHIND_MAX * f64::from(line.every));
+        let change = age - line.way - self.delay_ticks;
         let step = TRUST_TICKS_PER_SECOND * tick_length.as_seconds_f64();
         let change = if self.told < FAMILIAR { change * 0.1 } else { change.clamp(-step, step) };
         self.delay_ticks = (self.delay_ticks + change).clamp(0.0, delay_max);
         // Before a round trip is measured, nothing can be learned.
         self.told += u32::from(self.round_trip > Span::ZERO && self.told < FAMILIAR);
-        let likely = on_the_way + self.delay_ticks;
-        let [low, high] = [-REWIND_TOLERANCE_TICKS, REWIND_TOLERANCE_TICKS].map(|off| likely + off);
-        let fair = age.clamp(low.max(0.0), high.max(0.0)).min(at_most);
-        let most = match others {
-            Others::Extrapolated { at_most } => at_most.min(rewinding.at_most).as_micros() as f64,
-            _ => 0.0,
-        };
+        let likely = line.way + self.delay_ticks;
+        let low = (likely - line.tolerance).max(0.0);
+        let fair = age.clamp(low, likely + line.tolerance).min(line.at_most);
+        let ahead = f64::from(line.tick.0.saturating_sub(told.newest.0));
         if fair == age {
-            let ahead = ahead(tick, told.newest, most / length, told.ahead_ticks());
             return Moment::new(told.newest, (told.from, told.to), told.part(), ahead);
         }
-        let shown = f64::from(tick.0) - fair;
+        let shown = f64::from(line.tick.0) - fair;
         let between = history.around(shown).unwrap_or((told.from, told.to));
         let span = f64::from(between.1.0.saturating_sub(between.0.0));
         let part = if span > 0.0 { (shown - f64::from(between.0.0)) / span } else { 0.0 };
         // Told in parts, it must not round to what is beyond.
         let part = (part * PARTS).ceil() / PARTS;
-        // The snapshot nearest to what was told that is not beyond what is fair.
-        let newest = if fair < age { between.1 } else { between.0 };
-        let ahead = ahead(tick, newest, most / length, told.ahead_ticks());
-        Moment::new(newest, between, part, ahead)
+        Moment::new(between.1, between, part, ahead)
     }
 }
 
-/// How far a screen moved others on, as it is told, within a tick of what its choice makes of it.
-fn ahead(tick: Tick, newest: Tick, most_ticks: f64, told: f64) -> f64 {
-    let expected = f64::from(tick.0.saturating_sub(newest.0)).min(most_ticks);
-    let low = (expected - 1.0).max(0.0);
-    told.clamp(low, (expected + 1.0).min(most_ticks).max(low))
+/// What a command's way makes likely, in ticks.
+struct Line {
+    tick: Tick,
+    /// There and back, and the time it waited.
+    way: f64,
+    tolerance: f64,
+    at_most: f64,
+    every: u32,
+}
+
+impl Line {
+    /// A snapshot is the newest from when it was made until the next: a moment within the tolerance must
+    /// be one at which the told one was.
+    fn judge_newest(&self, told: Moment, others: Others, length: f64) -> Moment {
+        let tick = f64::from(self.tick.0);
+        let likely = tick - self.way;
+        let every = f64::from(self.every.max(1));
+        let newest_at = |time: f64| (time.max(0.0) / every).floor() * every;
+        let oldest = newest_at(likely - self.tolerance).max(newest_at(tick - self.at_most));
+        let youngest = newest_at(likely + self.tolerance).max(oldest);
+        let fair = f64::from(told.newest.0).clamp(oldest, youngest);
+        let newest = Tick(fair as u32);
+        let most = match others {
+            Others::Extrapolated { at_most } => at_most.as_micros() as f64 / length,
+            _ => f64::MAX,
+        };
+        let expected = (tick - fair).min(most);
+        let low = (expected - 1.0).max(0.0);
+        let ahead = match others {
+            Others::Extrapolated { .. } => told.ahead_ticks().clamp(low, expected + 1.0),
+            _ => expected,
+        };
+        let before = if newest == told.newest { told.before } else { Tick(0) };
+        let between = (told.from.min(newest), told.to.min(newest));
+        Moment { before, ..Moment::new(newest, between, told.part(), ahead.min(most)) }
+    }
 }
 
 /// How the others are shown, as far as the server must know.
@@ -163,7 +203,7 @@ mod tests {
     }
     crate::entities! { enum Entity { Nothing } }
 
-    const LENGTH: Span = Span::millis(10);
+    const LENGTH: Span = Span::micros(16_667);
     const EVERY: u32 = 3;
 
     /// Snapshots each third tick, up to this one.
@@ -188,18 +228,18 @@ mod tests {
     const OTHERS: Others = Others::Interpolated(Interpolation::HISTORY);
 
     fn judged_age(screen: &mut Screen, tick: u32, age: f64, history: &History<Entity>) -> f64 {
-        let told = told(tick, age, history);
+        let moment = told(tick, age, history);
+        let told = Told { tick: Tick(tick), moment, margin_micros: 10_000 };
         let choice = (Rewinding::USUAL, LENGTH);
-        let moment = screen.judge(Tick(tick), told, OTHERS, choice, EVERY, history);
+        let moment = screen.judge(told, OTHERS, choice, EVERY, history);
         f64::from(tick) - moment.shown_tick(OTHERS)
     }
 
-    /// A line of 80 ms, commands 10 ms early: an honest screen is 8 + 1 + 6 ticks behind.
-    const HONEST: f64 = 15.0;
+    /// A line of 80 ms, commands 10 ms early, two snapshots: an honest screen is 5.4 + 6 ticks behind.
+    const HONEST: f64 = 11.4;
 
     fn known() -> (Screen, u32) {
         let mut screen = Screen { round_trip: Span::millis(80), ..Screen::default() };
-        (0..200).for_each(|_| screen.observe(10_000));
         for tick in 100..400 {
             judged_age(&mut screen, tick, HONEST, &history(tick));
         }
@@ -229,7 +269,7 @@ mod tests {
                 let age = judged_age(&mut screen, tick, lie.clamp(0.0, 60.0), &history(tick));
                 let gain = age - HONEST;
                 assert!(gain <= REWIND_TOLERANCE_TICKS + 0.01, "seed {seed}: {gain} ticks");
-                assert!(age <= 25.01, "seed {seed}: {age} ticks back");
+                assert!(age <= 15.01, "seed {seed}: {age} ticks back");
             }
         }
     }
@@ -237,22 +277,21 @@ mod tests {
     #[test]
     fn a_liar_who_shows_the_latest_is_judged_by_a_snapshot_within_the_same_bounds() {
         let mut screen = Screen { round_trip: Span::millis(80), ..Screen::default() };
-        (0..200).for_each(|_| screen.observe(10_000));
         let newest = |tick: u32, age: u32| (tick - age) / EVERY * EVERY;
         let judge = |screen: &mut Screen, tick: u32, age: u32| {
             let at = Tick(newest(tick, age));
-            let told = Moment::new(at, (at, at), 1.0, 0.0);
+            let moment = Moment::new(at, (at, at), 1.0, 0.0);
+            let told = Told { tick: Tick(tick), moment, margin_micros: 10_000 };
             let choice = (Rewinding::USUAL, LENGTH);
-            let history = history(tick);
-            let moment = screen.judge(Tick(tick), told, Others::Latest, choice, EVERY, &history);
+            let moment = screen.judge(told, Others::Latest, choice, EVERY, &history(tick));
             f64::from(tick) - f64::from(moment.newest.0)
         };
-        (100..400).for_each(|tick| _ = judge(&mut screen, tick, 9));
+        (100..400).for_each(|tick| _ = judge(&mut screen, tick, 6));
         for tick in 400..800 {
-            let honest = f64::from(tick - newest(tick, 9));
+            let honest = f64::from(tick - newest(tick, 6));
             let gain = judge(&mut screen, tick, 24) - honest;
             // The oldest that an honest screen shows is a snapshot interval old.
-            let oldest = f64::from(9 + EVERY - 1);
+            let oldest = f64::from(6 + EVERY - 1);
             assert!(gain + honest <= oldest + REWIND_TOLERANCE_TICKS, "{gain} ticks at {tick}");
         }
     }

@@ -13,7 +13,7 @@ use crate::game::{Audience, Emitted, EventKey, Game, Sight, Sights, Turn, Verdic
 use crate::others;
 use crate::rates::Rates;
 use crate::record::{Layout, Precision, ROW_WORDS, Row};
-use crate::rewind::{self, Screen};
+use crate::rewind::{self, Screen, Told};
 use crate::sight::{self, History, Moment, Past};
 use crate::slots::Slots;
 use crate::snapshot::{Candidate, ClientBase, Frame};
@@ -40,6 +40,9 @@ pub(crate) const EVENT: u8 = 2;
 /// A snapshot names the low bits of its tick: enough for hours of silence.
 pub(crate) const TICK_BITS: u32 = 24;
 pub(crate) const TICK_MASK: u64 = (1 << TICK_BITS) - 1;
+
+/// How often commands were repeated is told as the low bits of a running count.
+pub(crate) const REPEATED_BITS: u32 = 6;
 
 /// The newest command that came is told from the snapshot's tick on; zero is further back than that.
 pub(crate) const RECEIVED_BITS: u32 = 8;
@@ -111,8 +114,12 @@ struct Player<G: Game> {
     events: Vec<(bool, Vec<u8>)>,
     /// How it shows others, and what its screen showed when it gave a command; none if it does not tell.
     others: Option<Others>,
-    moments: VecDeque<(Tick, Moment)>,
+    moments: VecDeque<Told>,
     screen: Screen,
+    /// When a snapshot was last written, and in every how many ticks that is.
+    sent_at: Tick,
+    sent_every: u32,
+    last_gap: u32,
     /// The states it claims for its own entities.
     claims: Decisions<G::Entity>,
     births: Births,
@@ -184,6 +191,9 @@ impl<G: Game> SnapshotServer<G> {
             others: None,
             moments: VecDeque::new(),
             screen: Screen::default(),
+            sent_at: Tick(0),
+            sent_every: self.rates.ticks_per_snapshot,
+            last_gap: self.rates.ticks_per_snapshot,
             claims: Decisions::default(),
             births: Births::default(),
         });
@@ -265,7 +275,10 @@ impl<G: Game> SnapshotServer<G> {
         player.commands.take(&mut self.commands_read);
         if tells {
             player.others = others;
-            player.take_moments(&self.moments_read);
+            let early = micros_until(self.next_tick_at, now);
+            let length = self.rates.tick_length.as_micros() as i64;
+            let next = i64::from(self.world.tick().0) + 1;
+            player.take_moments(&self.moments_read, |of| early + (i64::from(of.0) - next) * length);
         }
         if let Some(claimed) = claimed {
             player.claims.push(tick, claimed);
@@ -278,10 +291,8 @@ impl<G: Game> SnapshotServer<G> {
         }
         let Some(tick) = first_new else { return Ok(()) };
         let ahead = i64::from(tick.0) - i64::from(self.world.tick().0) - 1;
-        let until_next = (self.next_tick_at - now).as_micros() as i64
-            - (now - self.next_tick_at).as_micros() as i64;
-        let margin = until_next + ahead * self.rates.tick_length.as_micros() as i64;
-        player.screen.observe(margin);
+        let margin = micros_until(self.next_tick_at, now)
+            + ahead * self.rates.tick_length.as_micros() as i64;
         player.margin_micros = Some(player.margin_micros.map_or(margin, |least| least.min(margin)));
         Ok(())
     }
@@ -380,15 +391,15 @@ impl<G: Game> SnapshotServer<G> {
         }
         let Self { players, rates, history, .. } = self;
         self.sights.extend(players.iter_mut().filter_map(|player| {
-            let others = player.others.filter(|others| *others != Others::Predicted)?;
-            let index = player.moments.partition_point(|(of, _)| *of < tick);
-            let (_, told) = *player.moments.get(index).filter(|(of, _)| *of == tick)?;
+            let others = player.others?;
+            let index = player.moments.partition_point(|told| told.tick < tick);
+            let told = *player.moments.get(index).filter(|told| told.tick == tick)?;
             let moment = match rates.trust {
-                Trust::Clients => told,
+                Trust::Clients => told.moment,
                 Trust::Server => {
-                    let (choice, every) =
-                        ((rates.rewinding, rates.tick_length), player.snapshot_every);
-                    let moment = player.screen.judge(tick, told, others, choice, every, history);
+                    let choice = (rates.rewinding, rates.tick_length);
+                    let every = player.sent_every;
+                    let moment = player.screen.judge(told, others, choice, every, history);
                     // Where nothing that recent is remembered, the present is nearer to the truth.
                     let back = f64::from(tick.0) - moment.shown_tick(others);
                     let limit = rates.rewinding.at_most.as_micros() as f64;
@@ -505,9 +516,13 @@ impl<G: Game> SnapshotServer<G> {
         }
         player.seen.clone_from(&self.visible);
         player.seen_at = self.world.tick();
+        // Whoever asks for more and for less by turns is judged by the shorter.
+        let passed = self.world.tick().0 - player.sent_at.0;
+        player.sent_every = player.last_gap.min(passed).max(1);
+        (player.last_gap, player.sent_at) = (passed, self.world.tick());
         let margin = player.margin_micros.take().map(|micros| micros / MARGIN_UNIT_MICROS);
         let margin = margin.map_or(0, |units| units.clamp(-16_383, 16_383) + 16_384);
-        let repeated = std::mem::take(&mut player.commands.repeated).min(63);
+        let repeated = player.commands.repeated;
         let tick = self.world.tick();
         let received = (player.commands.newest.0 + RECEIVED_BACK_MAX).saturating_sub(tick.0);
         let wants_commands = player.wants_commands;
@@ -528,6 +543,7 @@ impl<G: Game> SnapshotServer<G> {
             versions: &self.versions,
             changes: &mut self.changes,
             candidates: &mut self.candidates,
+            holds_back: false,
             update_every: |id: EntityId| G::update_every(world, to, id),
         };
         self.bits.clear();
@@ -630,11 +646,8 @@ impl SnapshotHead<'_> {
         let Self { game_id, tick, repeated, margin, received, births } = self;
         let low = u64::from(tick.0) & TICK_MASK;
         let game = u64::from(SNAPSHOT) | u64::from(*game_id) << 8;
-        let is_repeated = u64::from(*repeated > 0) << TICK_BITS;
-        bits.write(game | (low | is_repeated) << 16, 16 + TICK_BITS + 1);
-        if *repeated > 0 {
-            bits.write(u64::from(*repeated), 6);
-        }
+        let repeated = (u64::from(*repeated) % (1 << REPEATED_BITS)) << TICK_BITS;
+        bits.write(game | (low | repeated) << 16, 16 + TICK_BITS + REPEATED_BITS);
         let has_births = u64::from(!births.is_empty()) << (15 + RECEIVED_BITS);
         let early = *margin as u64 | u64::from(*received) << 15;
         bits.write(early | has_births, 16 + RECEIVED_BITS);
@@ -642,6 +655,11 @@ impl SnapshotHead<'_> {
             births.write(bits, *tick);
         }
     }
+}
+
+/// How many microseconds a moment lies ahead; below zero, behind.
+fn micros_until(moment: Time, now: Time) -> i64 {
+    (moment - now).as_micros() as i64 - (now - moment).as_micros() as i64
 }
 
 /// Keeps the newest of what is logged.
@@ -653,10 +671,14 @@ fn log<T>(kept: &mut VecDeque<T>, new: Vec<T>, most: usize) {
 
 impl<G: Game> Player<G> {
     /// Keeps what the screen showed, newest first, as far as it is news.
-    fn take_moments(&mut self, moments: &[(Tick, Moment)]) {
-        let newest = self.moments.back().map_or(Tick(0), |(tick, _)| *tick);
+    fn take_moments(&mut self, moments: &[(Tick, Moment)], early: impl Fn(Tick) -> i64) {
+        let newest = self.moments.back().map_or(Tick(0), |told| told.tick);
         let news = moments.iter().take_while(|(tick, _)| *tick > newest).count();
-        self.moments.extend(moments[..news].iter().rev());
+        self.moments.extend(moments[..news].iter().rev().map(|(tick, moment)| Told {
+            tick: *tick,
+            moment: *moment,
+            margin_micros: early(*tick),
+        }));
         let excess = self.moments.len().saturating_sub(MOMENTS_MAX);
         self.moments.drain(..excess);
     }

@@ -19,8 +19,8 @@ pub const HISTORY_MAX: usize = 64;
 pub(crate) const PARTS: f64 = 256.0;
 /// How finely the way ahead is told, in parts of a tick.
 const AHEAD_PARTS: f64 = 16.0;
-const AGE_BITS: u32 = 8;
-const SPAN_BITS: u32 = 6;
+const AGE_BITS: u32 = 10;
+const SPAN_BITS: u32 = 8;
 const PART_BITS: u32 = 12;
 const AHEAD_BITS: u32 = 12;
 
@@ -29,6 +29,8 @@ const AHEAD_BITS: u32 = 12;
 pub(crate) struct Moment {
     /// The newest snapshot that had come.
     pub(crate) newest: Tick,
+    /// The snapshot before it, from which others are moved on; zero if that is for the server to find.
+    pub(crate) before: Tick,
     /// Interpolated entities stand between these two.
     pub(crate) from: Tick,
     pub(crate) to: Tick,
@@ -46,6 +48,7 @@ impl Moment {
         };
         Self {
             newest,
+            before: Tick(0),
             from: between.0,
             to: between.1,
             part: whole(part * PARTS, PART_BITS),
@@ -80,7 +83,8 @@ impl Moment {
             bits.write_bool(is_same);
         }
         if !is_same {
-            let age = |tick: Tick| u64::from(command.0.saturating_sub(tick.0).min(255));
+            let age =
+                |tick: Tick| u64::from(command.0.saturating_sub(tick.0).min((1 << AGE_BITS) - 1));
             bits.write(age(self.newest), AGE_BITS);
             bits.write(age(self.from), AGE_BITS);
             let span = self.to.0.saturating_sub(self.from.0).min((1 << SPAN_BITS) - 1);
@@ -90,6 +94,8 @@ impl Moment {
         bits.write_bool(self.ahead > 0);
         if self.ahead > 0 {
             bits.write(u64::from(self.ahead), AHEAD_BITS);
+            let span = self.newest.0.saturating_sub(self.before.0).min((1 << SPAN_BITS) - 1);
+            bits.write(u64::from(span), SPAN_BITS);
         }
     }
 
@@ -104,8 +110,12 @@ impl Moment {
             |newer| newer.snapshots(),
         );
         let part = bits.read(PART_BITS) as u16;
-        let ahead = if bits.read_bool() { bits.read(AHEAD_BITS) as u16 } else { 0 };
-        Self { newest, from, to, part, ahead }
+        let (mut ahead, mut before) = (0, Tick(0));
+        if bits.read_bool() {
+            ahead = bits.read(AHEAD_BITS) as u16;
+            before = Tick(newest.0.saturating_sub(bits.read(SPAN_BITS) as u32));
+        }
+        Self { newest, before, from, to, part, ahead }
     }
 
     fn snapshots(&self) -> [Tick; 3] {
@@ -145,7 +155,8 @@ impl<E: Entities> History<E> {
         self.worlds.push_back(place);
     }
 
-    /// The world of a tick or, if none is remembered, of the last before it.
+    /// The world of a tick or, if none is remembered, of the last before it or, if there is none, of the
+    /// first after it.
     pub(crate) fn at(&self, tick: Tick) -> Option<&World<E>> {
         let index = self.worlds.partition_point(|world| world.tick() <= tick);
         self.worlds.get(index.saturating_sub(1))
@@ -182,7 +193,7 @@ impl<G: Game> Past<'_, G> {
             Others::Latest | Others::Predicted => {
                 self.history.at(moment.newest)?.entity(id).cloned()
             }
-            Others::Extrapolated { .. } => self.moved_on(id, moment),
+            Others::Extrapolated { at_most } => self.moved_on(id, moment, at_most),
             Others::Interpolated(_) => {
                 let [from, to] =
                     [moment.from, moment.to].map(|tick| self.history.at(tick)?.entity(id));
@@ -198,15 +209,20 @@ impl<G: Game> Past<'_, G> {
         }
     }
 
-    fn moved_on(&self, id: EntityId, moment: Moment) -> Option<G::Entity> {
+    fn moved_on(&self, id: EntityId, moment: Moment, at_most: Span) -> Option<G::Entity> {
         let newest = self.history.at(moment.newest)?;
         let mut entity = newest.entity(id)?.clone();
-        let ahead = moment.ahead_ticks();
+        let most = at_most.as_micros() as f64 / self.tick_length.as_micros() as f64;
+        let ahead = moment.ahead_ticks().min(most);
         let seconds = ahead * self.tick_length.as_seconds_f64();
         if ahead == 0.0 || G::drift(&mut entity, self.content, seconds as f32) {
             return Some(entity);
         }
-        let before = self.history.before(newest.tick());
+        let before = match moment.before {
+            Tick(0) => self.history.before(newest.tick()),
+            before => self.history.at(before),
+        };
+        let before = before.filter(|before| before.tick() < newest.tick());
         let Some((before, then)) = before.and_then(|world| Some((world, world.entity(id)?))) else {
             return Some(entity);
         };

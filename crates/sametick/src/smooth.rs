@@ -13,6 +13,7 @@ const SMOOTHED_MAX: usize = 512;
 /// Entities that were shown where they should not have been.
 #[derive(Clone, Debug)]
 pub(crate) struct Errors<E> {
+    /// By name.
     errors: Vec<Error<E>>,
 }
 
@@ -34,15 +35,24 @@ impl<E: Entities> Errors<E> {
     /// An entity was shown at `since` otherwise than was right. This takes the place of an earlier error,
     /// of which the rest was in what was shown.
     pub(crate) fn add(&mut self, id: EntityId, shown: E, right: E, since: Time) {
-        self.forget(id);
-        if self.errors.len() < SMOOTHED_MAX {
-            self.errors.push(Error { id, shown, right, since });
+        match self.find(id) {
+            Ok(index) => self.errors[index] = Error { id, shown, right, since },
+            Err(index) if self.errors.len() < SMOOTHED_MAX => {
+                self.errors.insert(index, Error { id, shown, right, since });
+            }
+            Err(_) => {}
         }
     }
 
     /// Nothing is left of an entity's error.
     pub(crate) fn forget(&mut self, id: EntityId) {
-        self.errors.retain(|error| error.id != id);
+        if let Ok(index) = self.find(id) {
+            self.errors.remove(index);
+        }
+    }
+
+    fn find(&self, id: EntityId) -> Result<usize, usize> {
+        self.errors.binary_search_by_key(&id, |error| error.id)
     }
 
     /// Forgets the errors that are over.
@@ -50,24 +60,28 @@ impl<E: Entities> Errors<E> {
         self.errors.retain(|error| now - error.since < over);
     }
 
-    /// An entity that should be shown as `target`, with what is left of its error.
+    /// An entity that should be shown as `target`, with what is left of its error; none if nothing is,
+    /// or if it jumped since.
     pub(crate) fn show(
         &self,
         layouts: &[Layout],
-        id: EntityId,
-        target: &E,
-        now: Time,
-        over: Span,
+        (id, target): (EntityId, &E),
+        (now, over): (Time, Span),
+        jumps: impl Fn(&E, &E) -> bool,
     ) -> Option<E> {
-        let error = self.errors.iter().find(|error| error.id == id)?;
+        let error = self.find(id).ok().map(|index| &self.errors[index])?;
+        if jumps(&error.right, target) {
+            return None;
+        }
         let passed = (now - error.since).as_micros() as f64 / over.as_micros().max(1) as f64;
         let share = (1.0 - passed).clamp(0.0, 1.0);
         Some(blend::moved(layouts, target, &error.right, &error.shown, share))
     }
 
     pub(crate) fn rename(&mut self, from: EntityId, to: EntityId) {
-        if let Some(error) = self.errors.iter_mut().find(|error| error.id == from) {
-            error.id = to;
+        if let Ok(index) = self.find(from) {
+            let Error { shown, right, since, .. } = self.errors.remove(index);
+            self.add(to, shown, right, since);
         }
     }
 }

@@ -38,10 +38,11 @@ pub enum Base {
 pub const TABLES_MAX: usize = 32;
 
 /// The most that a part takes besides its entities.
-const HEAD_BITS_MAX: usize = 16 + 6 + 2 * 8;
+const HEAD_BITS_MAX: usize = 16 + 6 + 2 * 8 + 1;
 
-/// The most that a chunk takes besides: who is in sight, who is carried, and who of them whole.
-const CHUNK_HEAD_BITS_MAX: usize = 33 + 34 + 33;
+/// The most that a chunk takes besides: who is in sight, who is carried, who of them whole, and who is
+/// held back.
+const CHUNK_HEAD_BITS_MAX: usize = 33 + 34 + 33 + 33;
 
 const NUMBER_BITS: u32 = 16;
 /// How far back a base is; zero is the map as loaded, which both ends begin with.
@@ -86,8 +87,9 @@ pub(crate) struct Frame<'a, F> {
     pub(crate) layouts: &'a [Layout],
     pub(crate) versions: &'a Versions,
     pub(crate) changes: &'a mut Changes,
-    /// Room for the changes of one part.
+    /// Room for the changes of one part, and whether there are more that are not told now.
     pub(crate) candidates: &'a mut Vec<Candidate>,
+    pub(crate) holds_back: bool,
     /// In every which snapshot the viewer is told of an entity.
     pub(crate) update_every: F,
 }
@@ -200,7 +202,9 @@ impl ClientBase {
             let end = self.choose(frame, own, visible, from..chunks, &now, (true, bits_max));
             if !fits(frame.candidates, bits_max.min(budget_bits)) {
                 self.choose(frame, own, visible, from..end, &now, (false, usize::MAX));
+                let count = frame.candidates.len();
                 self.fit(frame.candidates, own, bits_max.min(budget_bits));
+                frame.holds_back |= frame.candidates.len() < count;
             }
             self.write_part(frame, own, visible, from..end, (now, back), bits);
             budget_bits = budget_bits.saturating_sub(bits.bits_written() - before);
@@ -255,12 +259,15 @@ impl ClientBase {
         (together, bits_max): (bool, usize),
     ) -> usize {
         frame.candidates.clear();
+        frame.holds_back = false;
         let mut bits_used = HEAD_BITS_MAX;
         for chunk in chunks.clone() {
             let before = frame.candidates.len();
             let versions = &now.versions.as_chunks().0[chunk];
             let in_sight = chunk_of(visible, chunk);
-            let wanted = in_sight & !self.resting(frame, chunk, in_sight, now);
+            let resting = self.resting(frame, chunk, in_sight, now);
+            let wanted = in_sight & !resting;
+            frame.holds_back |= resting != 0;
             let known = Known { versions, wanted, own: places_of(own, chunk) };
             if !(together && choose_together(frame, own, chunk, known)) {
                 choose_alone(frame, own, chunk, known, wanted);
@@ -321,7 +328,8 @@ impl ClientBase {
         let range = chunks.start as u64 | (chunks.len() as u64) << CHUNK_BITS;
         let name = now.number & 0xffff | back << NUMBER_BITS;
         let name_bits = NUMBER_BITS + BACK_BITS;
-        bits.write(name | range << name_bits, name_bits + 2 * CHUNK_BITS);
+        let holds_back = u64::from(frame.holds_back) << (name_bits + 2 * CHUNK_BITS);
+        bits.write(name | range << name_bits | holds_back, name_bits + 2 * CHUNK_BITS + 1);
         let mut rest = &frame.candidates[..];
         for chunk in chunks.clone() {
             let count = rest.iter().position(|c| c.chunk > chunk).unwrap_or(rest.len());
@@ -341,7 +349,8 @@ impl ClientBase {
                 .fold(0, |unknown, place| unknown | 1 << place);
             let in_sight = chunk_of(visible, chunk) & !unknown;
             let before = chunk_of(&now.visible, chunk);
-            if in_sight == before && members == in_sight && members != 0 && whole == 0 {
+            let runs = in_sight == before && members == in_sight && members != 0 && whole == 0;
+            if runs && !frame.holds_back {
                 // As below: a world that runs is told of in this way, chunk after chunk.
                 bits.write(ALL_CHANGED, ALL_CHANGED_BITS);
             } else {
@@ -349,6 +358,16 @@ impl ClientBase {
                 now.visible.set_chunk(chunk, in_sight);
                 write_changed(bits, members, in_sight);
                 write_members(bits, whole, members);
+            }
+            if frame.holds_back {
+                // Of these the client has something newer than the base, or nothing better.
+                let is_held = |place: &usize| {
+                    let slot = chunk * CHUNK_SLOTS + place;
+                    frame.versions.newest(slot, own) != now.versions[slot]
+                };
+                let told = in_sight & !members;
+                let held = places(told).filter(is_held).fold(0, |held, place| held | 1 << place);
+                write_members(bits, held, told);
             }
             for candidate in carried {
                 frame.changes.write(candidate.change, bits);
@@ -488,6 +507,8 @@ pub(crate) struct ReceivedPart<'a> {
     pub(crate) table: &'a Table,
     /// The slots that it is about.
     pub(crate) slots: Range<usize>,
+    /// Those of them that changed and are not told of now: whatever was shown of them last stands.
+    pub(crate) held: Slots,
 }
 
 /// What a client has: the tables of the parts it decoded.
@@ -526,6 +547,7 @@ impl ServerTables {
         let back = bits.read(BACK_BITS);
         let first = bits.read(CHUNK_BITS) as usize;
         let end = first + bits.read(CHUNK_BITS) as usize;
+        let mut held = bits.read_bool().then(Slots::default);
         let known = self.tables.iter().any(|table| table.number == number);
         if bits.failed() || end > CHUNKS_MAX || known || number == 0 {
             return None;
@@ -538,7 +560,7 @@ impl ServerTables {
         };
         let mut table = std::mem::take(&mut self.spare);
         table.copy_from(base);
-        read_chunks(bits, layouts, base, &mut table, first..end);
+        read_chunks(bits, layouts, base, &mut table, first..end, &mut held);
         if bits.failed() {
             return None;
         }
@@ -558,7 +580,8 @@ impl ServerTables {
         }
         let place = self.tables.partition_point(|table| table.number < number);
         let table = &self.tables.get(place).filter(|kept| kept.number == number)?.table;
-        Some(ReceivedPart { table, slots: first * CHUNK_SLOTS..end * CHUNK_SLOTS })
+        let slots = first * CHUNK_SLOTS..end * CHUNK_SLOTS;
+        Some(ReceivedPart { table, slots, held: held.unwrap_or_default() })
     }
 
     #[cfg(test)]
@@ -582,6 +605,7 @@ fn read_chunks(
     base: &Table,
     now: &mut Table,
     chunks: Range<usize>,
+    held: &mut Option<Slots>,
 ) {
     let mut visible = base.visible.clone();
     for chunk in chunks {
@@ -589,6 +613,9 @@ fn read_chunks(
         visible.set_chunk(chunk, in_sight);
         let members = read_changed(bits, in_sight);
         let whole = read_members(bits, members);
+        if let Some(held) = held {
+            held.set_chunk(chunk, read_members(bits, in_sight & !members));
+        }
         for place in places(members) {
             let is_whole = whole & 1 << place != 0;
             read_entity(bits, layouts, base, now, (chunk * CHUNK_SLOTS + place, is_whole));

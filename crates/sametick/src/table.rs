@@ -111,9 +111,19 @@ impl Table {
         self.visible.clone_from(&other.visible);
     }
 
-    /// Makes a range of slots what it is in `other`.
-    pub(crate) fn take_slots(&mut self, other: &Table, slots: Range<usize>, layouts: &[Layout]) {
+    /// Makes a range of slots what it is in `other`, but for those `held` that are here.
+    pub(crate) fn take_slots(
+        &mut self,
+        other: &Table,
+        slots: Range<usize>,
+        held: &Slots,
+        layouts: &[Layout],
+    ) {
         for slot in slots.start..slots.end.min(other.slots.len().max(self.slots.len())) {
+            let is_here = self.visible.contains(slot) && self.head(slot) == other.head(slot);
+            if held.contains(slot) && is_here {
+                continue;
+            }
             self.visible.remove(slot);
             if let Some(head) = other.head(slot).filter(|_| other.visible.contains(slot)) {
                 let layout = &layouts[usize::from(head.kind)];

@@ -7,6 +7,7 @@ mod table;
 
 use party::{Party, line, own, pace};
 use range::{Ball, Place, Rocket, Runner, SPEED, Wish};
+use sametick::network::{Conditions, Jitter};
 use sametick::{
     Base, Claim, Effect, Interpolation, Model, Others, Path, Rates, Rewinding, Span, Time, Trust,
     View,
@@ -332,6 +333,122 @@ fn what_a_snapshot_is_told_against_costs_what_the_papers_say() {
     let [common, last, none] = [Base::Common, Base::LastAcknowledged, Base::None].map(bytes);
     assert_eq!(common, last, "nobody left sight");
     assert!(none > common * 5 / 4, "{none} bytes whole, {common} against the common base");
+}
+
+#[test]
+fn who_is_told_of_rarely_is_never_shown_going_back() {
+    for (told_every, ping) in [(1, 100), (2, 100), (3, 0), (3, 100), (3, 250)] {
+        let place = Place { told_every, ..Place::default() };
+        let mut party =
+            Party::new(Rates::default(), &[View::default(); 2], place, &line(ping, 0.02));
+        let (mut last, mut steps) = (f32::MIN, 0);
+        party.run(Span::seconds(8), |party| {
+            party.clients[1].command(Wish { east: 1, ..Wish::default() });
+            let Some(id) = party.id_of(1) else { return };
+            let snapshot = party.clients[0].snapshot();
+            let Some(runner) = snapshot.and_then(|world| world.get::<Runner>(id)) else { return };
+            assert!(runner.x >= last, "each {told_every} at {ping} ms: {last} to {}", runner.x);
+            steps += u32::from(runner.x > last);
+            last = runner.x;
+        });
+        assert!(
+            steps > 40 && last > 20.0,
+            "each {told_every} at {ping} ms: {steps} steps to {last}"
+        );
+    }
+}
+
+#[test]
+fn an_entity_is_shown_as_the_game_says_whatever_its_viewer_wishes() {
+    let ways =
+        [Others::Latest, Others::Extrapolated { at_most: Span::millis(100) }, Others::Predicted];
+    for wish in ways {
+        let place = Place { has_ball: true, ..Place::default() };
+        let mut party = Party::new(Rates::default(), &[seen_with(wish)], place, &line(50, 0.0));
+        let (mut moved, mut looks, mut last) = (0, 0, 0.0f32);
+        party.run(Span::seconds(6), |party| {
+            let millis = (party.now - Time::ZERO).as_micros() / 1000;
+            let ball = party.clients[0].shown().and_then(|world| world.all::<Ball>().next());
+            let Some((_, ball)) = ball.filter(|_| millis > 3_000 && millis.is_multiple_of(5))
+            else {
+                return;
+            };
+            looks += 1;
+            moved += u32::from(ball.height != last);
+            last = ball.height;
+        });
+        assert!(moved * 10 > looks * 9, "{wish:?}: it moved in {moved} of {looks} looks");
+    }
+}
+
+#[test]
+fn smoothing_invents_no_errors() {
+    for looks_every in [5, 33] {
+        let places = |smooths_over| {
+            let views = [View { smooths_over, ..View::default() }];
+            let mut party = Party::new(Rates::default(), &views, Place::default(), &line(100, 0.0));
+            party.looks_every = looks_every;
+            let mut places = Vec::new();
+            party.run(Span::seconds(8), |party| {
+                party.clients[0].command(Wish { east: 1, ..Wish::default() });
+                if party.now > Time::from_seconds(4) {
+                    places.extend(party.shown(0, 0).map(|runner| runner.x));
+                }
+            });
+            places
+        };
+        let (bare, smoothed) = (places(Span::ZERO), places(Span::millis(100)));
+        assert_eq!(bare, smoothed, "looking every {looks_every} ms");
+    }
+}
+
+#[test]
+fn who_left_asks_for_nothing() {
+    let views = [seen_with(Others::Predicted); 2];
+    let mut party = Party::new(Rates::default(), &views, Place::default(), &line(50, 0.0));
+    party.run(Span::seconds(3), |party| {
+        party.clients[1].command(Wish { east: 1, ..Wish::default() });
+    });
+    assert_eq!(party.clients[0].others_commands().len(), 1);
+    let now = party.now;
+    party.clients[1].close(now);
+    party.run(Span::seconds(3), |_| {});
+    assert_eq!(party.clients[0].others_commands(), []);
+}
+
+#[test]
+fn honest_shots_hit_on_lines_with_loss_and_jitter_and_at_other_rates() {
+    let jittery = |ping, millis| Conditions {
+        jitter: Jitter::Uniform { width: Span::millis(millis) },
+        ..line(ping, 0.0)
+    };
+    let fast = Rates { tick_length: Span::millis(2), ticks_per_snapshot: 25, ..Rates::default() };
+    let history = Others::Interpolated(Interpolation::HISTORY);
+    let cases = [
+        (history, Rates::default(), line(40, 0.1), 0.98),
+        (history, Rates::default(), jittery(40, 20), 0.98),
+        (history, fast, line(40, 0.0), 0.98),
+        (Others::Latest, Rates::default(), line(40, 0.1), 0.85),
+        (Others::Latest, Rates { ticks_per_snapshot: 6, ..Rates::default() }, line(40, 0.0), 0.98),
+        (Others::Latest, fast, line(40, 0.0), 0.98),
+        (
+            Others::Extrapolated { at_most: Span::millis(100) },
+            Rates::default(),
+            jittery(40, 10),
+            0.9,
+        ),
+    ];
+    for (others, rates, conditions, least) in cases {
+        let view = View { smooths_over: Span::ZERO, ..seen_with(others) };
+        let views = [view, View::default()];
+        let mut party = Party::new(rates, &views, Place::default(), &conditions);
+        shoot_at_what_is_shown(&mut party, 15);
+        let verdicts = party.server.take_verdicts();
+        let hits = verdicts.iter().filter(|verdict| verdict.hit.is_some()).count();
+        let share = hits as f64 / verdicts.len().max(1) as f64;
+        let case = format!("{others:?} with {:?} at {:?}", conditions.jitter, rates.tick_length);
+        assert!(share >= least, "{case}: {hits} of {} hit", verdicts.len());
+    }
 }
 
 #[test]

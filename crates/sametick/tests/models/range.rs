@@ -2,7 +2,8 @@
 //! carries the tick it was stepped in, so that whoever looks can tell how old what it sees is.
 
 use sametick::{
-    Audience, Delivery, EntityId, Fields, Game, Networked, Others, PlayerId, Turn, World,
+    Audience, Delivery, EntityId, Fields, Game, Interpolation, Networked, Others, PlayerId, Turn,
+    World,
 };
 
 pub(crate) const SPEED: f32 = 6.0;
@@ -95,7 +96,19 @@ impl Networked for Rocket {
     }
 }
 
-sametick::entities! { pub(crate) enum Entity { Runner, Ball, Item, Rocket } }
+/// Says how often others are told of.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Sign {
+    told_every: u32,
+}
+
+impl Networked for Sign {
+    fn fields<F: Fields>(&mut self, f: &mut F) {
+        f.bits("told_every", &mut self.told_every, 8);
+    }
+}
+
+sametick::entities! { pub(crate) enum Entity { Runner, Ball, Item, Rocket, Sign } }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Bang;
@@ -109,6 +122,8 @@ impl Networked for Bang {
 pub(crate) struct Place {
     pub(crate) has_ball: bool,
     pub(crate) item: Option<f32>,
+    /// In every which snapshot others are told of; 0 is each.
+    pub(crate) told_every: u32,
     /// Everyone stands behind a wall at present: a shot needs sight that nobody has.
     pub(crate) is_walled: bool,
 }
@@ -124,6 +139,9 @@ impl Game for Range {
     fn populate(content: &Place, world: &mut World<Entity>) {
         if content.has_ball {
             world.spawn(Ball { height: 2.0, speed: 0.0 });
+        }
+        if content.told_every > 1 {
+            world.spawn(Sign { told_every: content.told_every });
         }
         if let Some(x) = content.item {
             world.spawn(Item { x });
@@ -160,8 +178,18 @@ impl Game for Range {
         Wish { fire: false, rocket: false, jump: false, ..*last }
     }
 
+    fn update_every(world: &World<Entity>, viewer: PlayerId, entity: EntityId) -> u32 {
+        let is_own = world.owner(entity) == Some(viewer);
+        let every = world.all::<Sign>().next().map_or(1, |(_, sign)| sign.told_every);
+        if is_own { 1 } else { every.max(1) }
+    }
+
     fn shown(entity: &Entity, wish: Others) -> Others {
         match entity {
+            // A ball is always shown between two snapshots, whatever its viewer wishes for runners.
+            Entity::Ball(_) if !matches!(wish, Others::Interpolated(_)) => {
+                Others::Interpolated(Interpolation::HISTORY)
+            }
             // What was taken stays taken until the server says otherwise.
             Entity::Item(_) => Others::Predicted,
             _ => wish,
