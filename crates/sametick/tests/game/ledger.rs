@@ -400,8 +400,8 @@ impl<F: Fn(EntityId, u8) -> bool> View<'_, F> {
 
 /// The most that a view can take on the wire.
 fn bits_max(layouts: &Layouts, world: &World<Entity>, me: PlayerId) -> usize {
-    const HEAD_BITS_MAX: usize = 128;
-    const CHUNK_HEAD_BITS_MAX: usize = 100;
+    const HEAD_BITS_MAX: usize = 160;
+    const CHUNK_HEAD_BITS_MAX: usize = 133;
     const NAME_BITS: usize = 28;
     let visible = view_of(world, me);
     let chunks = world.entities().map(|(id, _)| id.slot() / CHUNK_SLOTS + 1).max().unwrap_or(0);
