@@ -48,7 +48,9 @@ fn play(seconds: u64, wish: impl Fn(u32, PlayerId) -> Command) -> (u32, u32) {
                 far.client.command(wish(tick, me));
             }
             far.client.advance(now);
-            if let (Some(view), Some((_, own))) = (far.client.predicted(), far.client.own::<Fighter>()) {
+            if let (Some(view), Some((_, own))) =
+                (far.client.predicted(), far.client.own::<Fighter>())
+            {
                 far.predicted.insert(view.tick(), own.clone());
             }
             while let Some(datagram) = far.client.transmit(now) {
