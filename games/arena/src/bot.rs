@@ -161,6 +161,11 @@ impl Bot {
         command
     }
 
+    /// Sends it to a place, where it stays as long as it sees nobody; with none it decides again by itself.
+    pub fn send(&mut self, place: Option<Vector>) {
+        self.mind.errand = place;
+    }
+
     /// How good it is.
     pub fn skill(&self) -> &Skill {
         &self.skill
@@ -169,6 +174,18 @@ impl Bot {
     /// The enemy it fights, if it sees one.
     pub fn target(&self) -> Option<EntityId> {
         self.eyes.target(self.seconds, &self.skill).map(|target| target.id)
+    }
+
+    /// What it is after, in a word.
+    pub fn mood(&self) -> &'static str {
+        match self.mind.mood {
+            Mood::Roam => "roam",
+            Mood::Take(_) => "take",
+            Mood::Hunt => "hunt",
+            Mood::Fight => "fight",
+            Mood::Hide => "hide",
+            Mood::Peek => "peek",
+        }
     }
 
     /// How often it was stuck and went another way.
@@ -184,7 +201,7 @@ impl Bot {
 
     /// Forgets what a dead one need not know.
     fn rest(&mut self) {
-        (self.eyes, self.mind) = (Eyes::default(), Mind::default());
+        (self.eyes, self.mind) = (Eyes::default(), Mind::sent(self.mind.errand));
         self.legs.stop();
     }
 
@@ -193,9 +210,7 @@ impl Bot {
         let target = self.eyes.target(sense.now, &self.skill)?;
         match sense.world.entity(target.id)? {
             Entity::Fighter(fighter) => Some((fighter.bounds()?, fighter.velocity)),
-            Entity::Target(Target { velocity, .. }) => {
-                Some((target_bounds(sense, target.id)?, *velocity))
-            }
+            Entity::Target(Target { velocity, .. }) => Some((bounds(sense, target.id)?, *velocity)),
             _ => None,
         }
     }
@@ -271,7 +286,6 @@ impl Bot {
     }
 
     fn travel(&mut self, sense: &Sense<'_>) -> Step {
-        self.legs.mend(&self.ways, sense);
         self.legs.step(&self.ways, sense, &mut self.dice)
     }
 
@@ -290,7 +304,7 @@ impl Bot {
     }
 }
 
-fn target_bounds(sense: &Sense<'_>, id: EntityId) -> Option<Bounds> {
+fn bounds(sense: &Sense<'_>, id: EntityId) -> Option<Bounds> {
     sense.world.entity(id)?.bounds()
 }
 

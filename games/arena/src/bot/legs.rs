@@ -10,8 +10,8 @@ use sametick::Dice;
 const ARRIVED_METRES: f32 = 0.55;
 /// So near to its goal a bot is there.
 const GOAL_METRES: f32 = 0.7;
-/// Further than this from the next place the path is lost.
-const LOST_METRES: f32 = 6.0;
+/// Further than this many spacings from the next place the path is lost: a shortcut is never so long.
+const LOST_SPACINGS: f32 = 1.5 * SHORTCUT_LEGS as f32 + 2.0;
 /// How often a bot looks for a straight way past the next places, and past how many.
 const SHORTCUT_SECONDS: f64 = 0.15;
 const SHORTCUT_LEGS: usize = 6;
@@ -40,6 +40,8 @@ pub(super) struct Legs {
     goal: Option<Vector>,
     path: Vec<Leg>,
     next: usize,
+    /// Whether the path does not lead to the goal from here, and when one may be looked for.
+    is_lost: bool,
     plan_at: f64,
     shortcut_at: f64,
     /// Where it was when it last was not stuck, and when.
@@ -56,7 +58,7 @@ pub(super) struct Legs {
 impl Legs {
     /// Forgets goal and path.
     pub(super) fn stop(&mut self) {
-        (self.goal, self.next) = (None, 0);
+        (self.goal, self.next, self.is_lost) = (None, 0, false);
         self.path.clear();
     }
 
@@ -74,13 +76,13 @@ impl Legs {
     /// Makes a place the goal and looks for a path.
     pub(super) fn go(&mut self, goal: Vector, ways: &Ways, sense: &Sense<'_>) {
         let moved = self.goal.map_or(f32::INFINITY, |old| level(subtract(goal, old)));
-        if moved < 0.3 && !self.path.is_empty() || sense.now < self.plan_at {
+        if moved < 0.3 {
             return;
         }
         if self.goal.is_none() {
             (self.anchor, self.anchored_at) = (sense.own.position, sense.now);
         }
-        self.goal = Some(goal);
+        (self.goal, self.is_lost) = (Some(goal), true);
         self.plan(ways, sense);
     }
 
@@ -90,10 +92,14 @@ impl Legs {
         if sense.now < self.detour_until {
             return Step { way: self.detour, jump: sense.own.is_grounded };
         }
+        self.plan(ways, sense);
         self.pass_places(ways, sense);
         let Some(leg) = self.path.get(self.next).copied() else {
             let off = subtract(goal, sense.own.position);
             let is_there = level(off) < GOAL_METRES || !sense.is_straight(goal);
+            if self.is_lost {
+                return Step::default();
+            }
             if is_there {
                 self.stop();
                 return Step::default();
@@ -108,17 +114,17 @@ impl Legs {
             let is_on = matches!(leg.way, Way::Lift(_)) && level(off) > 0.4;
             return Step { way: if is_on { unit(off) } else { [0.0; 2] }, jump: false };
         }
-        if level(off) > LOST_METRES + ways.spacing() || off[2] > 2.5 {
-            self.plan(ways, sense);
-        }
+        self.is_lost = level(off) > LOST_SPACINGS * ways.spacing() || off[2] > 2.5;
         let jump = leg.way == Way::Jump && sense.own.is_grounded;
         self.unless_stuck(Step { way: unit(off), jump }, Some(leg.to), sense, dice)
     }
 
+    /// Finds a path, if there is none that leads to the goal and it is time.
     fn plan(&mut self, ways: &Ways, sense: &Sense<'_>) {
+        let may = self.is_lost && sense.now >= self.plan_at && sense.own.is_grounded;
+        let Some(goal) = self.goal.filter(|_| may) else { return };
+        (self.next, self.is_lost) = (0, false);
         self.path.clear();
-        self.next = 0;
-        let Some(goal) = self.goal.filter(|_| sense.now >= self.plan_at) else { return };
         self.plan_at = sense.now + PLAN_SECONDS;
         self.avoided.retain(|(_, until)| *until > sense.now);
         let ends = (ways.nearest(sense.own.position), ways.nearest(goal));
@@ -186,17 +192,8 @@ impl Legs {
         let [x, y] = step.way;
         self.detour = [x * cosine - y * sine, x * sine + y * cosine];
         self.detour_until = sense.now + DETOUR_SECONDS;
-        self.path.clear();
-        self.plan_at = 0.0;
+        (self.is_lost, self.plan_at) = (true, 0.0);
         Step { way: self.detour, jump: true }
-    }
-
-    /// Finds a path again after a detour.
-    pub(super) fn mend(&mut self, ways: &Ways, sense: &Sense<'_>) {
-        let is_lost = self.goal.is_some() && self.path.is_empty();
-        if is_lost && sense.now >= self.detour_until && sense.own.is_grounded {
-            self.plan(ways, sense);
-        }
     }
 }
 

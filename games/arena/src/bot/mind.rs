@@ -65,9 +65,16 @@ pub(super) struct Mind {
     cover_at: f64,
     /// Until when each item is not looked for.
     shunned: Vec<f64>,
+    /// Where it goes instead of deciding that.
+    pub(super) errand: Option<Vector>,
 }
 
 impl Mind {
+    /// One that has nothing in mind but an errand, if there is one.
+    pub(super) fn sent(errand: Option<Vector>) -> Self {
+        Self { errand, ..Self::default() }
+    }
+
     /// Decides, if it is time, and sends the feet on their way.
     pub(super) fn think(
         &mut self,
@@ -82,6 +89,7 @@ impl Mind {
         self.think_at = sense.now + THOUGHT_SECONDS;
         match eyes.target(sense.now, skill).copied() {
             Some(target) => self.meet(&target, sense, legs, (skill, ways)),
+            None if self.errand.is_some() => (self.mood, self.goal) = (Mood::Roam, self.errand),
             None => self.go_on(sense, (eyes, legs), ways, dice),
         }
         if let Some(goal) = self.goal {
@@ -127,8 +135,10 @@ impl Mind {
         let (now, is_over) = (sense.now, sense.now >= self.until);
         match self.mood {
             Mood::Fight => match eyes.remembered() {
-                Some(enemy) if self.may_peek(enemy, sense, dice) => {
-                    self.cover = sense.own.position;
+                Some(enemy) if may_peek(enemy, sense, dice) => {
+                    // Back from where one saw it, to where one is not seen.
+                    let cover = find_cover(enemy, ways, sense);
+                    self.cover = cover.unwrap_or(sense.own.position);
                     (self.mood, self.until) = (Mood::Peek, now + PEEK_SECONDS);
                 }
                 Some(enemy) => self.hunt(enemy, now),
@@ -157,13 +167,6 @@ impl Mind {
             }
             _ => {}
         }
-    }
-
-    /// One waits for an enemy at a corner rather than walk up to it, if it is far and one is weak or has to load.
-    fn may_peek(&self, enemy: &Sighting, sense: &Sense<'_>, dice: &mut Dice) -> bool {
-        let far = length(subtract(enemy.bounds.centre(), sense.own.position)) > 8.0;
-        let is_weak = sense.own.health < 50 || sense.own.reloading > 0.0;
-        far && dice.chance(if is_weak { 0.7 } else { 0.25 })
     }
 
     fn hunt(&mut self, enemy: &Sighting, now: f64) {
@@ -231,6 +234,13 @@ impl Mind {
         let place = sense.content.map.items.get(item);
         place.is_some_and(|item| wanted(item.kind, sense.own) > 0.0)
     }
+}
+
+/// One waits for an enemy at a corner rather than walk up to it, if it is far and one is weak or has to load.
+fn may_peek(enemy: &Sighting, sense: &Sense<'_>, dice: &mut Dice) -> bool {
+    let far = length(subtract(enemy.bounds.centre(), sense.own.position)) > 8.0;
+    let is_weak = sense.own.health < 50 || sense.own.reloading > 0.0;
+    far && dice.chance(if is_weak { 0.7 } else { 0.25 })
 }
 
 /// How much a fighter wants what an item gives: 1 is very much.
