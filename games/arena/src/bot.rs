@@ -286,6 +286,10 @@ impl Bot {
     }
 
     fn travel(&mut self, sense: &Sense<'_>) -> Step {
+        if self.is_rooted {
+            self.legs.stop();
+            return Step::default();
+        }
         self.legs.step(&self.ways, sense, &mut self.dice)
     }
 

@@ -8,7 +8,12 @@ use sametick::Dice;
 
 /// So near to a place of its path, on the level, a bot goes on to the next.
 const ARRIVED_METRES: f32 = 0.55;
-/// So near to its goal a bot is there.
+/// And so near where it matters: before a leap, on a lift, beside a ramp.
+const EXACT_METRES: f32 = 0.25;
+/// As far from where a leap was tried it is still made, and with as much speed to the side.
+const TAKEOFF_METRES: f32 = 0.45;
+const TAKEOFF_SPEED_ASIDE: f32 = 1.5;
+/// So near to a goal a bot is there.
 const GOAL_METRES: f32 = 0.7;
 /// Further than this many spacings from the next place the path is lost: a shortcut is never so long.
 const LOST_SPACINGS: f32 = 1.5 * SHORTCUT_LEGS as f32 + 2.0;
@@ -47,6 +52,8 @@ pub(super) struct Legs {
     /// Where it was when it last was not stuck, and when.
     anchor: Vector,
     anchored_at: f64,
+    /// The place that a leap is to lead to, while in the air.
+    leap: Option<u32>,
     detour: [f32; 2],
     detour_until: f64,
     /// Places of the map towards which it was stuck, and until when they are avoided.
@@ -92,6 +99,7 @@ impl Legs {
         if sense.now < self.detour_until {
             return Step { way: self.detour, jump: sense.own.is_grounded };
         }
+        self.land(ways, sense);
         self.plan(ways, sense);
         self.pass_places(ways, sense);
         let Some(leg) = self.path.get(self.next).copied() else {
@@ -115,8 +123,53 @@ impl Legs {
             return Step { way: if is_on { unit(off) } else { [0.0; 2] }, jump: false };
         }
         self.is_lost = level(off) > LOST_SPACINGS * ways.spacing() || off[2] > 2.5;
-        let jump = leg.way == Way::Jump && sense.own.is_grounded;
-        self.unless_stuck(Step { way: unit(off), jump }, Some(leg.to), sense, dice)
+        let step = match leg.way {
+            Way::Jump | Way::Drop if sense.own.is_grounded => self.leap(leg, ways, sense),
+            _ => Step { way: unit(off), jump: false },
+        };
+        self.unless_stuck(step, Some(leg.to), sense, dice)
+    }
+
+    /// Leaps as the leap was tried: from its place, and straight.
+    fn leap(&mut self, leg: Leg, ways: &Ways, sense: &Sense<'_>) -> Step {
+        let place = |leg: &Leg| ways.places()[leg.to as usize];
+        let from = self.next.checked_sub(1).and_then(|before| self.path.get(before)).map(place);
+        let from = from.unwrap_or(sense.own.position);
+        let way = unit(subtract(place(&leg), from));
+        let [vx, vy, _] = sense.own.velocity;
+        let aside = vy * way[0] - vx * way[1];
+        let off = subtract(from, sense.own.position);
+        // Past its beginning, on the way.
+        let ahead = -(off[0] * way[0] + off[1] * way[1]);
+        if self.leap.is_none() && level(off) > TAKEOFF_METRES && !(0.0..1.0).contains(&ahead) {
+            return Step { way: unit(off), jump: false };
+        }
+        if aside.abs() > TAKEOFF_SPEED_ASIDE {
+            let against = -aside.signum();
+            return Step { way: [-way[1] * against, way[0] * against], jump: false };
+        }
+        self.leap = Some(leg.to);
+        Step { way: unit(subtract(place(&leg), sense.own.position)), jump: leg.way == Way::Jump }
+    }
+
+    /// Avoids a leap that has led elsewhere.
+    fn land(&mut self, ways: &Ways, sense: &Sense<'_>) {
+        let Some(to) = self.leap.filter(|_| sense.own.is_grounded) else { return };
+        let off = subtract(ways.places()[to as usize], sense.own.position);
+        if level(off) < 1.5 * ways.spacing() && off[2].abs() < 0.8 {
+            self.leap = None;
+        } else if off[2] > 0.8 && !self.path.get(self.next).is_some_and(|leg| leg.to == to) {
+            self.leap = None;
+        } else if sense.now - self.anchored_at > STUCK_SECONDS / 2.0 || off[2] > 1.6 {
+            self.leap = None;
+            self.avoid(to, sense.now);
+            self.is_lost = true;
+        }
+    }
+
+    fn avoid(&mut self, place: u32, now: f64) {
+        self.avoided.truncate(AVOIDED_MAX - 1);
+        self.avoided.insert(0, (place, now + AVOID_SECONDS));
     }
 
     /// Finds a path, if there is none that leads to the goal and it is time.
@@ -141,11 +194,16 @@ impl Legs {
         let off = |leg: &Leg| subtract(ways.places()[leg.to as usize], sense.own.position);
         while let Some(leg) = self.path.get(self.next) {
             let off = off(leg);
-            // Where a leap or a lift follows, one must stand where it was tried.
-            let is_delicate =
-                self.path.get(self.next + 1).is_some_and(|next| next.way != Way::Walk);
-            let near = if is_delicate { 0.3 } else { ARRIVED_METRES };
-            if level(off) > near || off[2].abs() > 1.0 {
+            if level(off) > ARRIVED_METRES || off[2].abs() > 1.0 {
+                break;
+            }
+            // Where the next way may not be open from here, one goes exactly.
+            let stride = level(sense.own.velocity) * sense.dt;
+            let is_open = |next: &Leg| {
+                next.way == Way::Walk && sense.is_straight(ways.places()[next.to as usize])
+            };
+            let is_exact = level(off) < EXACT_METRES.max(stride * 0.6);
+            if !is_exact && self.path.get(self.next + 1).is_some_and(|next| !is_open(next)) {
                 break;
             }
             self.next += 1;
@@ -184,8 +242,7 @@ impl Legs {
         self.anchored_at = sense.now;
         self.stuck_count += 1;
         if let (Some(place), true) = (towards, dice.chance(0.5)) {
-            self.avoided.truncate(AVOIDED_MAX - 1);
-            self.avoided.insert(0, (place, sense.now + AVOID_SECONDS));
+            self.avoid(place, sense.now);
         }
         // Past the obstacle on one side or, by a jump, over it.
         let (sine, cosine) = libm::sincosf((dice.unit() as f32 - 0.5) * 4.0);

@@ -29,6 +29,8 @@ const TRIAL_DT: f32 = 1.0 / 30.0;
 /// How long a step to a neighbour and a leap may take.
 const WALK_SECONDS_MAX: f32 = 1.2;
 const LEAP_SECONDS_MAX: f32 = 2.0;
+/// Whoever is not in the air by then never will be.
+const LEAP_BEGINS_SECONDS_MAX: f32 = 0.6;
 /// How much longer than it takes a jump counts, because it may fail.
 const LEAP_EXTRA_MILLISECONDS: u32 = 400;
 /// Whoever comes down faster may be hurt.
@@ -247,32 +249,41 @@ impl<'a> Surveyor<'a> {
         }
     }
 
-    /// Where a leap leads, if it leads to a place to which one cannot walk from here.
+    /// Where a leap leads, if it leads to a place to which one cannot walk from here, however fast one comes.
     fn leap(&self, from: usize, way: [f32; 2], jumps: bool) -> Option<Link> {
-        let (start, solids) = (self.places[from], &self.solids[0]);
-        let mut fighter = self.walker(start, [way[0], way[1], 0.0], 0.5);
+        let (start, middle) = (self.places[from], body::half(false)[2]);
+        let (landing, seconds) = self.fly(start, way, jumps, 0.5)?;
+        let to = self.at(landing).filter(|to| *to as usize != from)?;
+        let end = self.places[to as usize];
+        let off = subtract(end, start);
+        let is_new = off[2].abs() > self.content.tuning.step_height
+            || off[0] * off[0] + off[1] * off[1] > 2.3 * self.spacing * self.spacing;
+        let raised = |feet: Vector| along(feet, [0.0, 0.0, 1.0], middle);
+        let is_same = |share: f32| {
+            let landed = self.fly(start, way, jumps, share);
+            landed.is_some_and(|(landing, _)| (landing[2] - end[2]).abs() < 0.4)
+        };
+        let is_sure = is_new
+            && self.content.map.visible(raised(landing), raised(end))
+            && is_same(0.15)
+            && is_same(0.85);
+        let milliseconds = (seconds * 1000.0) as u32 + LEAP_EXTRA_MILLISECONDS;
+        let way = if jumps { Way::Jump } else { Way::Drop };
+        is_sure.then_some(Link { to, way, milliseconds })
+    }
+
+    /// Where and when one lands unhurt who leaves a place this way, with a share of a full run.
+    fn fly(&self, start: Vector, way: [f32; 2], jumps: bool, share: f32) -> Option<(Vector, f32)> {
+        let mut fighter = self.walker(start, [way[0], way[1], 0.0], share);
         let (mut flew, mut seconds) = (false, 0.0);
-        while seconds < LEAP_SECONDS_MAX {
+        while seconds < LEAP_SECONDS_MAX && (flew || seconds < LEAP_BEGINS_SECONDS_MAX) {
             let falling = -fighter.velocity[2];
-            self.tick(solids, &mut fighter, jumps && !flew);
+            self.tick(&self.solids[0], &mut fighter, jumps && !flew);
             seconds += TRIAL_DT;
             if flew && fighter.is_grounded {
-                let to = self.at(fighter.position).filter(|to| *to as usize != from)?;
-                let is_near = |feet: Vector| body::centre(feet, false);
-                let end = self.places[to as usize];
-                let off = subtract(end, start);
-                let is_new = off[2].abs() > self.content.tuning.step_height
-                    || off[0] * off[0] + off[1] * off[1] > 2.3 * self.spacing * self.spacing;
-                let is_safe = falling < LANDING_SPEED_MAX
-                    && self.content.map.visible(is_near(fighter.position), is_near(end));
-                let way = if jumps { Way::Jump } else { Way::Drop };
-                let milliseconds = (seconds * 1000.0) as u32 + LEAP_EXTRA_MILLISECONDS;
-                return (is_new && is_safe).then_some(Link { to, way, milliseconds });
+                return (falling < LANDING_SPEED_MAX).then_some((fighter.position, seconds));
             }
             flew |= !fighter.is_grounded;
-            if !flew && seconds > 0.6 {
-                return None;
-            }
         }
         None
     }

@@ -151,7 +151,11 @@ impl Ways {
         let mut waiting = BinaryHeap::from([Reverse((left(from), from))]);
         let (mut best, mut expansions) = ((left(from), from), 0);
         reached[from as usize].milliseconds = 0;
-        while let Some(Reverse((_, place))) = waiting.pop() {
+        while let Some(Reverse((whole, place))) = waiting.pop() {
+            if whole > reached[place as usize].milliseconds + left(place) {
+                // Since it began to wait, a quicker way to it was found.
+                continue;
+            }
             best = best.min((left(place), place));
             expansions += 1;
             if place == to || expansions > EXPANSIONS_MAX {
