@@ -145,7 +145,7 @@ impl Mind {
                 None => self.choose(sense, ways, dice),
             },
             Mood::Peek if !is_over => {
-                let is_out = (now / PEEK_HALF_SECONDS) as u64 % 2 == 0;
+                let is_out = ((now / PEEK_HALF_SECONDS) as u64).is_multiple_of(2);
                 self.goal = Some(if is_out { self.out } else { self.cover });
             }
             Mood::Hide if !is_over => {}
