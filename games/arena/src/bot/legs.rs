@@ -110,12 +110,11 @@ impl Legs {
         self.plan(ways, sense);
         self.pass_places(ways, sense);
         let Some(leg) = self.path.get(self.next).copied() else {
-            let off = subtract(goal, sense.own.position);
-            let is_there = level(off) < GOAL_METRES || !sense.is_straight(goal);
             if self.is_lost {
                 return Step::default();
             }
-            if is_there {
+            let off = subtract(goal, sense.own.position);
+            if level(off) < GOAL_METRES || !sense.is_straight(goal) {
                 self.stop();
                 return Step::default();
             }
@@ -129,8 +128,10 @@ impl Legs {
             let is_on = matches!(leg.way, Way::Lift(_)) && level(off) > 0.4;
             return Step { way: if is_on { unit(off) } else { [0.0; 2] }, jump: false };
         }
-        self.is_lost = level(off) > LOST_SPACINGS * ways.spacing() || off[2] > 2.5;
+        let is_far = level(off) > LOST_SPACINGS * ways.spacing() || off[2] > 2.5;
+        self.is_lost |= is_far && leg.way != Way::Teleport;
         let step = match leg.way {
+            Way::Teleport => Step { way: unit(to_teleporter(place, sense)), jump: false },
             Way::Jump | Way::Drop if sense.own.is_grounded => self.leap(leg, ways, sense),
             _ => Step { way: unit(off), jump: false },
         };
@@ -260,6 +261,14 @@ impl Legs {
         (self.is_lost, self.plan_at) = (true, 0.0);
         Step { way: self.detour, jump: true }
     }
+}
+
+/// The way to what takes one to a place.
+fn to_teleporter(place: Vector, sense: &Sense<'_>) -> Vector {
+    let far = |to: Vector| level(subtract(to, place));
+    let teleporters = sense.content.map.teleporters.iter();
+    let nearest = teleporters.min_by(|a, b| far(a.to).total_cmp(&far(b.to)));
+    nearest.map_or([0.0; 3], |found| subtract(found.from.centre(), sense.own.position))
 }
 
 /// Whether the lift that one boards or rides is not yet where one needs it.
