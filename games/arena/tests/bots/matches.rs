@@ -5,7 +5,7 @@ use sametick_arena::{Content, Contest, Mode};
 use std::collections::BTreeSet;
 
 /// How far a bot goes in a minute of life at least, into how many bits of places, and how long it stands at most.
-const METRES_PER_MINUTE_MIN: f32 = 120.0;
+const METRES_PER_MINUTE_MIN: f32 = 180.0;
 const ENTROPY_MIN: f32 = 3.0;
 const STILL_SECONDS_MAX: f32 = 12.0;
 
