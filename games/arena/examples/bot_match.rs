@@ -1,6 +1,7 @@
 //! A long match of bots on each map, in each mode and at each level: scores, hit rates, ways, and what a thought costs.
 //!
-//! `cargo run --release -p sametick-arena --example bot_match -- [--minutes N] [--map NAME] [--seed N] [--bots N] [--json]`
+//! `cargo run --release -p sametick-arena --example bot_match --`
+//! `[--minutes N] [--map NAME] [--seed N] [--bots N] [--json]`
 
 use sametick::{Alone, PlayerId, Span};
 use sametick_arena::bot::{Bot, RANGE_METRES, RANGES, SKILLS, Skill, Tally, Ways};
