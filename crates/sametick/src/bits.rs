@@ -119,26 +119,44 @@ impl BitWriter {
         }
     }
 
-    /// Writes the first `bits` of `words`; what stands behind them in the last word is zero.
+    /// Writes the `bits` that begin at the bit `start` of `words`. There must be a word before the one they
+    /// begin in, and one after the last that they fill.
     #[inline]
-    pub(crate) fn write_words(&mut self, words: &[u64], bits: u32) {
-        let (whole, rest) = words.split_at(bits as usize / 64);
-        let (start, filled) = (self.bytes.len(), self.pending_bits);
-        if start + 8 * whole.len() > self.bytes_max {
+    pub(crate) fn write_range(&mut self, words: &[u64], start: usize, bits: usize) {
+        // Those pending come first: as if the range began that much earlier, all of it is moved by one
+        // distance, which the compiler does for several words at once.
+        let before = self.pending_bits as usize;
+        let (from, length) = (start - before, before + bits);
+        let (at, shift, whole) = (from / 64, from % 64, length / 64);
+        // Shifted in two steps: on a word already, nothing of the next is needed.
+        let moved = |low: u64, high: u64| low >> shift | high << 1 << (63 - shift);
+        let end = self.bytes.len();
+        if end + 8 * whole > self.bytes_max {
             self.overflowed = true;
             return;
         }
-        self.bytes.resize(start + 8 * whole.len(), 0);
-        let mut pending = self.pending;
-        for (place, word) in self.bytes[start..].as_chunks_mut::<8>().0.iter_mut().zip(whole) {
-            *place = (pending | word << filled).to_le_bytes();
-            // Shifted in two steps: with nothing pending before, all 64 bits went out.
-            pending = word >> (63 - filled) >> 1;
+        self.bytes.resize(end + 8 * whole, 0);
+        let places = self.bytes[end..].as_chunks_mut::<8>().0;
+        let pairs = words[at..][..whole].iter().zip(&words[at + 1..][..whole]);
+        for (place, (low, high)) in places.iter_mut().zip(pairs) {
+            *place = moved(*low, *high).to_le_bytes();
         }
-        self.pending = pending;
-        if let (left @ 1.., Some(last)) = (bits % 64, rest.first()) {
-            self.write(*last, left);
+        let is_pending = (1 << before) - 1;
+        let last = match words[at + whole..] {
+            [low, high, ..] => moved(low, high),
+            [low] => moved(low, 0),
+            [] => 0,
+        };
+        let last = last & ((1 << (length % 64)) - 1);
+        match places.first_mut() {
+            Some(first) => {
+                let moved = u64::from_le_bytes(*first);
+                *first = (moved & !is_pending | self.pending).to_le_bytes();
+                self.pending = last;
+            }
+            None => self.pending |= last & !is_pending,
         }
+        self.pending_bits = (length % 64) as u32;
     }
 
     /// Fills the current byte with zero bits, so that what follows starts on a byte.
@@ -169,6 +187,15 @@ impl BitWriter {
         self.bytes.extend_from_slice(&self.pending.to_le_bytes()[..whole]);
         (self.pending, self.pending_bits) = (0, 0);
         Ok(&self.bytes)
+    }
+
+    /// What was written as words of 64 bits, the whole ones and the last. Only of a writer that was never
+    /// asked to stand on a byte.
+    #[inline]
+    pub(crate) fn words(&self) -> (&[[u8; 8]], u64) {
+        let (words, rest) = self.bytes.as_chunks();
+        assert!(rest.is_empty() && !self.overflowed, "whole words and no more than fit");
+        (words, self.pending)
     }
 
     /// Forgets the message and keeps the buffer, so that a steady stream allocates nothing.
@@ -211,7 +238,9 @@ impl<'a> BitReader<'a> {
     pub fn read(&mut self, bits: u32) -> u64 {
         assert!(bits.wrapping_sub(1) < 64, "a read is 1 to 64 bits wide");
         let (byte, shift) = (self.position / 8, self.position as u32 % 8);
-        let value = match self.bytes.get(byte..).and_then(|rest| rest.first_chunk::<8>()) {
+        // Asked for as a range of eight, its end is all that is compared.
+        let value = match self.bytes.get(byte..byte + 8).and_then(|eight| eight.first_chunk::<8>())
+        {
             Some(chunk) if shift + bits <= 64 => u64::from_le_bytes(*chunk) >> shift,
             _ => return self.read_near_end(bits),
         };

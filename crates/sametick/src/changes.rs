@@ -2,53 +2,106 @@
 
 use crate::bits::BitWriter;
 use crate::record::Layout;
-use crate::slots::places;
+use crate::slots::{CHUNK_SLOTS, places};
 use crate::snapshot::write_entity;
-use crate::versions::{GROUP_SLOTS, Group, VersionId, Versions};
+use crate::versions::{Chunk, VersionId, Versions};
+use std::ops::Range;
 
 /// From one version of an entity to another, as bits. Cleared each tick.
 #[derive(Debug)]
 pub(crate) struct Changes {
-    /// Each change starts on a word of its own, so that it is copied word by word.
+    /// Each change starts on a word of its own and ends within its last. There is one before the first.
     words: Vec<u64>,
     /// By slot: from which version to which, and where the bits stand.
     known: Vec<Vec<(VersionId, VersionId, Change)>>,
-    /// By group of slots: changes of neighbours, from what to what others see, one behind the other.
+    /// By chunk of slots: changes of neighbours, one behind the other. Clients who have acknowledged the
+    /// same snapshot and see the same neighbours share them.
     runs: Vec<Vec<Run>>,
     scratch: BitWriter,
 }
 
-/// Where an encoded change stands.
+/// Where the encoded changes of some neighbours stand, one behind the other.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Change {
+    /// In bits.
     start: u32,
     pub(crate) bits: u32,
-    /// Who of its group is told whole, a bit each.
-    pub(crate) whole: u8,
+    /// Whose they are, a bit for each slot of the chunk.
+    pub(crate) members: u32,
+    /// Who of them is told whole.
+    pub(crate) whole: u32,
 }
 
-/// Which of a group's slots changed, and what the client knows of each.
+/// What a client knows of a chunk.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Known<'a> {
+    pub(crate) versions: &'a Chunk,
+    /// Whom it is to be told of if they changed.
+    pub(crate) wanted: u32,
+    /// Who belongs to it: it gets them in another way, and what it knows of them is like nobody else's.
+    pub(crate) own: u32,
+}
+
+/// The changes of a chunk, for all who know the same of it.
 #[derive(Debug)]
 struct Run {
-    known: Group,
-    members: u8,
-    change: Change,
+    known: Chunk,
+    wanted: u32,
+    all: Change,
+    /// By slot of the chunk, how far from the start its change begins, in bits; at last the end.
+    begins: [u32; CHUNK_SLOTS + 1],
 }
 
-/// More than a group of the longest entities whole.
-const CHANGE_BYTES_MAX: usize = 8 * GROUP_SLOTS * crate::record::ROW_WORDS;
+impl Run {
+    #[inline]
+    fn part(&self, places: Range<usize>) -> Option<Change> {
+        let mask = (u64::MAX << places.start & !(u64::MAX << places.end)) as u32;
+        let (begin, end) = (self.begins[places.start], self.begins[places.end]);
+        let (members, whole) = (self.all.members & mask, self.all.whole & mask);
+        let start = self.all.start + begin;
+        (members != 0).then_some(Change { start, bits: end - begin, members, whole })
+    }
+
+    /// Whether it is what a client needs, but for its own.
+    #[inline]
+    fn suits(&self, known: Known<'_>) -> bool {
+        let mut versions = *known.versions;
+        places(known.own).for_each(|place| versions[place] = self.known[place]);
+        self.wanted == known.wanted | known.own && are_equal(&versions, &self.known)
+    }
+}
+
+/// Names the changes of a chunk, until the next tick.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RunId {
+    chunk: usize,
+    index: usize,
+}
+
+/// All are compared, without a look at each result: the compiler compares several at once.
+#[inline]
+fn are_equal(left: &Chunk, right: &Chunk) -> bool {
+    left.iter().zip(right).fold(true, |equal, (left, right)| equal & (left == right))
+}
+
+/// More than a chunk of the longest entities whole.
+const CHANGE_BYTES_MAX: usize = 8 * CHUNK_SLOTS * crate::record::ROW_WORDS;
+
+/// Of so many different states of knowledge a chunk's changes are kept together; clients beyond them
+/// get each entity's on its own.
+const RUNS_MAX: usize = 8;
 
 impl Default for Changes {
     fn default() -> Self {
         let scratch = BitWriter::growing(CHANGE_BYTES_MAX);
-        Self { words: Vec::new(), known: Vec::new(), runs: Vec::new(), scratch }
+        Self { words: vec![0], known: Vec::new(), runs: Vec::new(), scratch }
     }
 }
 
 impl Changes {
     /// Forgets all: a new tick.
     pub(crate) fn clear(&mut self) {
-        self.words.clear();
+        self.words.truncate(1);
         self.known.iter_mut().for_each(Vec::clear);
         self.runs.iter_mut().for_each(Vec::clear);
     }
@@ -69,58 +122,83 @@ impl Changes {
         }
     }
 
-    /// The bits that lead some neighbours from what is known of them to what others see.
+    /// The bits that lead a chunk from what a client knows of it to what others see; none if there are
+    /// too many such already.
     #[inline]
-    pub(crate) fn get_run(
+    pub(crate) fn run(
         &mut self,
         layouts: &[Layout],
         versions: &Versions,
-        group: usize,
-        (known, members): (&Group, u8),
-    ) -> Change {
-        let runs = self.runs.get(group).map_or(&[][..], Vec::as_slice);
-        match runs.iter().find(|run| run.members == members && run.known == *known) {
-            Some(run) => run.change,
-            None => self.encode_run(layouts, versions, group, (known, members)),
-        }
+        chunk: usize,
+        known: Known<'_>,
+    ) -> Option<RunId> {
+        let runs = self.runs.get(chunk).map_or(&[][..], Vec::as_slice);
+        let index = match runs.iter().rposition(|run| run.suits(known)) {
+            Some(index) => index,
+            None if runs.len() < RUNS_MAX => self.encode_run(layouts, versions, chunk, known),
+            None => return None,
+        };
+        Some(RunId { chunk, index })
+    }
+
+    /// The changes of some slots of a chunk, if there are any.
+    #[inline]
+    pub(crate) fn part(
+        &self,
+        RunId { chunk, index }: RunId,
+        places: Range<usize>,
+    ) -> Option<Change> {
+        self.runs[chunk][index].part(places)
     }
 
     fn encode_run(
         &mut self,
         layouts: &[Layout],
         versions: &Versions,
-        group: usize,
-        (known, members): (&Group, u8),
-    ) -> Change {
-        let mut changes = [Change::default(); GROUP_SLOTS];
-        let newest = versions.group(group);
-        for place in places(u32::from(members)) {
-            let slot = group * GROUP_SLOTS + place;
-            changes[place] = self.get(layouts, versions, slot, (known[place], newest[place]));
+        chunk: usize,
+        Known { versions: known, wanted, own }: Known<'_>,
+    ) -> usize {
+        if self.runs.len() <= chunk {
+            self.runs.resize_with(chunk + 1, Vec::new);
+        }
+        let mut known = *known;
+        for place in places(own) {
+            // The next client will know of them what others know.
+            let others = self.runs[chunk].last();
+            known[place] = others.map_or(VersionId::UNKNOWN, |run| run.known[place]);
+        }
+        let newest = versions.chunk(chunk);
+        let mut changes = [Change::default(); CHUNK_SLOTS];
+        for place in places(wanted | own) {
+            let (from, to) = (known[place], newest[place]);
+            if from != to && !to.is_none() && from != VersionId::UNKNOWN {
+                changes[place] =
+                    self.get(layouts, versions, chunk * CHUNK_SLOTS + place, (from, to));
+            }
         }
         self.scratch.clear();
-        for change in changes {
-            self.scratch.write_words(&self.words[change.start as usize..], change.bits);
+        let mut begins = [0; CHUNK_SLOTS + 1];
+        for (change, begin) in changes.iter().zip(&mut begins) {
+            *begin = self.scratch.bits_written() as u32;
+            if change.bits > 0 {
+                self.scratch.write_range(&self.words, change.start as usize, change.bits as usize);
+            }
         }
-        let change = self.keep(changes.iter().fold(0, |whole, change| whole | change.whole));
-        if self.runs.len() <= group {
-            self.runs.resize_with(group + 1, Vec::new);
-        }
-        self.runs[group].push(Run { known: *known, members, change });
-        change
+        begins[CHUNK_SLOTS] = self.scratch.bits_written() as u32;
+        let members = changes.iter().fold(0, |members, change| members | change.members);
+        let all = self.keep(members, changes.iter().fold(0, |whole, change| whole | change.whole));
+        self.runs[chunk].push(Run { known, wanted: wanted | own, all, begins });
+        self.runs[chunk].len() - 1
     }
 
     /// Keeps what was just encoded.
-    fn keep(&mut self, whole: u8) -> Change {
+    fn keep(&mut self, members: u32, whole: u32) -> Change {
         let bits = self.scratch.bits_written() as u32;
-        let change = Change { start: self.words.len() as u32, bits, whole };
-        let bytes = self.scratch.finish().expect("records are never so long");
-        let (words, rest) = bytes.as_chunks::<8>();
+        let change = Change { start: 64 * self.words.len() as u32, bits, members, whole };
+        let (words, last) = self.scratch.words();
         self.words.extend(words.iter().map(|word| u64::from_le_bytes(*word)));
-        if !rest.is_empty() {
-            let place = |word, byte: &u8| word << 8 | u64::from(*byte);
-            self.words.push(rest.iter().rev().fold(0, place));
-        }
+        // There is a word behind the last whole one, even if nothing is in it.
+        self.words.push(last);
         change
     }
 
@@ -137,14 +215,15 @@ impl Changes {
         }
         self.scratch.clear();
         let is_whole = write_entity(&mut self.scratch, layouts, versions.get(from), head, words);
-        let change = self.keep(u8::from(is_whole) << (slot % GROUP_SLOTS));
+        let place = slot % CHUNK_SLOTS;
+        let change = self.keep(1 << place, u32::from(is_whole) << place);
         self.known[slot].push((from, to, change));
         change
     }
 
-    /// Copies bits that [`get`](Changes::get) gave.
+    /// Copies bits that [`get`](Changes::get) or [`run`](Changes::run) gave.
     #[inline]
     pub(crate) fn write(&self, change: Change, bits: &mut BitWriter) {
-        bits.write_words(&self.words[change.start as usize..], change.bits);
+        bits.write_range(&self.words, change.start as usize, change.bits as usize);
     }
 }

@@ -11,6 +11,7 @@ use crate::peer::Peer;
 use crate::secure::{ClientToken, Denial, Random};
 use crate::serve::{EVENT, SNAPSHOT, WELCOME};
 use crate::server::OPEN_PROTOCOL;
+use crate::succession::{CHARGE, ORDER, REIGN, Route, STATE};
 use crate::time::{Span, Time};
 use crate::view::View;
 use crate::world::{PlayerId, World};
@@ -30,23 +31,37 @@ pub enum ClientEvent {
     },
     /// The connection is over.
     Left(CloseReason),
+    /// The host is gone, and we are on our way to its successor; [`Joined`](ClientEvent::Joined) or
+    /// [`Left`](ClientEvent::Left) will follow.
+    Migrating(CloseReason),
 }
 
-/// One player's client.
+/// One player's client: [`receive`](Client::receive) what came, say what the player asks for
+/// ([`command`](Client::command)), [`advance`](Client::advance), and send what
+/// [`transmit`](Client::transmit) gives. Then draw what [`view`](Client::view) shows, and play what
+/// [`take_effects`](Client::take_effects) tells. [`Server`](crate::Server) has an example of both.
+///
+/// Four worlds, from what was told to what is drawn: [`snapshot`](Client::snapshot) is the server's newest
+/// word; [`predicted`](Client::predicted) is that with our own entities stepped to our own time;
+/// [`view`](Client::view) is what to draw; [`local`](Client::local) is ours alone.
 pub struct Client<G: Game> {
-    dialer: Dialer,
+    pub(crate) dialer: Dialer,
     half: Half<G>,
     view: View,
     wish: G::Command,
-    ticket: Option<ClientToken>,
+    pub(crate) ticket: Option<ClientToken>,
     local: World<G::Entity>,
     /// Of a game whose content is not there yet.
     welcome: Option<Vec<u8>>,
     /// Reliable events of that game.
     early: Vec<Vec<u8>>,
-    events: Vec<ClientEvent>,
+    pub(crate) events: Vec<ClientEvent>,
     malformed: u64,
     token: u32,
+    /// Whether the server that was knocked at last did not open.
+    pub(crate) was_denied: bool,
+    /// Where to go when the host leaves.
+    pub(crate) route: Box<Route<G::Entity>>,
 }
 
 enum Half<G: Game> {
@@ -77,6 +92,8 @@ impl<G: Game> Client<G> {
             events: Vec::new(),
             malformed: 0,
             token: 0,
+            was_denied: false,
+            route: Route::new(random),
         }
     }
 
@@ -96,18 +113,28 @@ impl<G: Game> Client<G> {
 
     /// Takes a datagram from the server; its bytes are of no use afterwards.
     pub fn receive(&mut self, now: Time, datagram: &mut [u8]) {
-        let mut messages = Vec::new();
-        let (events, ticket) = (&mut self.events, &mut self.ticket);
+        let (mut messages, mut is_new, mut left) = (Vec::new(), false, None);
+        let (events, ticket, is_seeking) =
+            (&mut self.events, &mut self.ticket, self.route.is_seeking());
+        let was_denied = &mut self.was_denied;
         self.dialer.receive(now, datagram, &mut |event| match event {
-            DialerEvent::Connected { resume, .. } => *ticket = Some(resume.clone()),
+            DialerEvent::Connected { resume, .. } => {
+                (*ticket, is_new) = (Some(resume.clone()), true)
+            }
+            // Whoever seeks knocks elsewhere soon.
+            DialerEvent::Denied(_) if is_seeking => *was_denied = true,
             DialerEvent::Denied(denial) => events.push(ClientEvent::Denied(denial)),
-            DialerEvent::Left(reason) => events.push(ClientEvent::Left(reason)),
+            DialerEvent::Left(reason) => left = Some(reason),
             DialerEvent::Message(Event::Reliable(message) | Event::Unreliable(message)) => {
                 messages.push(message.to_vec());
             }
             DialerEvent::Message(_) => {}
         });
+        if is_new {
+            self.introduce();
+        }
         messages.iter().for_each(|message| self.hear(now, message));
+        left.into_iter().for_each(|reason| self.leave(now, reason));
     }
 
     /// What the player asks for from now on, in this game and in those that follow; it may be said
@@ -118,12 +145,14 @@ impl<G: Game> Client<G> {
 
     /// Steps what is due.
     pub fn advance(&mut self, now: Time) {
-        let events = &mut self.events;
+        let mut left = None;
         self.dialer.advance(now, &mut |event| {
             if let DialerEvent::Left(reason) = event {
-                events.push(ClientEvent::Left(reason));
+                left = Some(reason);
             }
         });
+        left.into_iter().for_each(|reason| self.leave(now, reason));
+        self.advance_route(now);
         if let Half::Playing(half) = &mut self.half {
             half.command(self.wish.clone());
             half.advance(now);
@@ -146,6 +175,7 @@ impl<G: Game> Client<G> {
             Half::Waiting(_) => self.dialer.next_wake(),
             Half::Playing(half) => half.next_wake().min(self.dialer.next_wake()),
         }
+        .min(self.route_wake())
     }
 
     /// Our number in the game, once the server has said it.
@@ -261,11 +291,22 @@ impl<G: Game> Client<G> {
 
     /// Whether nothing more will come or go: denied, left or timed out.
     pub fn is_over(&self) -> bool {
-        self.dialer.is_over()
+        self.dialer.is_over() && !self.route.is_seeking()
+    }
+
+    /// Where our datagrams go; another place when a host has left to whom there is a successor.
+    pub fn server(&self) -> Peer {
+        self.dialer.server()
+    }
+
+    /// Which server of a game that its players host this is; higher after each change of host.
+    pub fn epoch(&self) -> Option<u32> {
+        self.route.epoch()
     }
 
     /// Says goodbye.
     pub fn close(&mut self, now: Time) {
+        self.route.forget();
         self.dialer.close(now, CloseReason::Left);
     }
 
@@ -276,7 +317,16 @@ impl<G: Game> Client<G> {
         }
     }
 
+    fn leave(&mut self, now: Time, reason: CloseReason) {
+        if !self.migrate(now, reason) {
+            self.events.push(ClientEvent::Left(reason));
+        }
+    }
+
     fn hear(&mut self, now: Time, message: &[u8]) {
+        if self.route.is_refused() {
+            return;
+        }
         let whole = message;
         let Some((kind, message)) = message.split_first() else {
             self.malformed += 1;
@@ -284,7 +334,15 @@ impl<G: Game> Client<G> {
         };
         let trip = self.dialer.statistics().and_then(|statistics| statistics.round_trip.smoothed);
         let half_trip = trip.unwrap_or(Span::ZERO) / 2;
+        if *kind == WELCOME && self.route.is_seeking() {
+            self.half = match std::mem::replace(&mut self.half, Half::Waiting(None)) {
+                Half::Playing(half) => Half::Waiting(Some(half.into_content())),
+                waiting @ Half::Waiting(_) => waiting,
+            };
+            self.route.arrived();
+        }
         let read = match (*kind, &mut self.half) {
+            (REIGN | ORDER | CHARGE | STATE, _) => self.hear_succession(now, *kind, message),
             (WELCOME, half) => match (content_of(message), half) {
                 (Some(name), Half::Waiting(content @ Some(_)))
                     if content.as_ref().map(G::content_name) == Some(name) =>

@@ -4,7 +4,7 @@ use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::delta::{self, SEQUENCE_RECORDS_MAX};
 use crate::fields::Networked;
 use crate::game::Game;
-use crate::record::{Layout, settle};
+use crate::record::{Layout, Row, settle};
 use crate::sight::Moment;
 use crate::world::Tick;
 use std::collections::VecDeque;
@@ -106,7 +106,11 @@ pub(crate) fn read_moments(
     newest: Tick,
     moments: &mut Vec<(Tick, Moment)>,
 ) {
-    let count = (bits.read(MOMENTS_BITS) as u32).min(REPEATED_COMMANDS_MAX as u32);
+    let count = bits.read(MOMENTS_BITS) as u32;
+    if count > REPEATED_COMMANDS_MAX as u32 {
+        bits.fail();
+        return;
+    }
     let ticks = (0..count).map(|back| Tick(newest.0.saturating_sub(back)));
     let mut newer = None;
     for tick in ticks {
@@ -156,23 +160,36 @@ impl<C: Networked> CommandQueue<C> {
 
     /// Reads what [`CommandLog::write`] wrote into `commands`, as far as it is news. Those for the past
     /// improve the next guess, those too far ahead are not taken. Gives the first tick that nothing had
-    /// come for, if there is one: how early that one is, is how early commands are.
+    /// come for, if there is one: how early that one is, is how early commands are. `row` is room for one.
     pub(crate) fn read(
         &self,
         bits: &mut BitReader<'_>,
         layout: &Layout,
         newest: Tick,
+        row: &mut Row,
         commands: &mut Vec<(Tick, C)>,
     ) -> Result<Option<Tick>, Malformed> {
         commands.clear();
         let newest = newest.0;
-        let mut ticks = (0..=newest).rev().map(Tick);
+        let place = |back: usize| {
+            let tick = newest.checked_sub(back as u32).map(Tick);
+            tick.map(|tick| (tick, self.place_of(tick)))
+        };
         // Whoever has one has those before it: they are not read.
-        let unknown = ticks.clone().take(REPEATED_COMMANDS_MAX);
-        let unknown = unknown.take_while(|tick| self.place_of(*tick) != Place::Known).count();
-        let count = delta::read_some(bits, layout, unknown, &mut |words| {
-            let wanted = ticks.next().filter(|tick| self.place_of(*tick) == Place::Wanted);
-            commands.extend(wanted.map(|tick| (tick, layout.value(words))));
+        let mut unknown = 0;
+        while unknown < REPEATED_COMMANDS_MAX
+            && place(unknown).is_some_and(|(_, place)| place != Place::Known)
+        {
+            unknown += 1;
+        }
+        let mut back = 0;
+        let count = delta::read_some(bits, layout, unknown, row, &mut |row| {
+            if let Some((tick, Place::Wanted)) = place(back) {
+                let mut command = C::default();
+                layout.scatter(row, &mut command);
+                commands.push((tick, command));
+            }
+            back += 1;
         });
         if bits.failed() {
             return Err(Malformed);
@@ -208,7 +225,11 @@ impl<C: Networked> CommandQueue<C> {
         match tick.0.checked_sub(self.executed.0 + 1) {
             Some(index) => {
                 let index = index as usize;
-                if self.waiting.len() <= index {
+                if self.waiting.len() == index {
+                    // As a rule it is the next.
+                    return self.waiting.push_back(Some(command));
+                }
+                if self.waiting.len() < index {
                     self.waiting.resize_with(index + 1, || None);
                 }
                 // What came first counts: a command cannot be changed once it was sent.
@@ -243,7 +264,7 @@ mod tests {
     use super::*;
     use crate::fields::Fields;
     use crate::game::{NoEvent, Turn};
-    use crate::record::Precision;
+    use crate::record::{Precision, ROW_WORDS};
     use crate::world::World;
 
     #[derive(Clone, Debug, Default, PartialEq)]
@@ -284,9 +305,9 @@ mod tests {
 
     fn read(queue: &mut CommandQueue<Key>, message: &[u8]) -> Result<Option<Tick>, Malformed> {
         let mut commands = Vec::new();
-        let mut bits = BitReader::new(message);
+        let (mut bits, mut row) = (BitReader::new(message), [0; ROW_WORDS]);
         let newest = Tick(bits.read(32) as u32);
-        let first_new = queue.read(&mut bits, &layout(), newest, &mut commands)?;
+        let first_new = queue.read(&mut bits, &layout(), newest, &mut row, &mut commands)?;
         queue.take(&mut commands);
         Ok(first_new)
     }

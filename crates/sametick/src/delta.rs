@@ -4,8 +4,8 @@
 //! the others, so a damaged message cannot pass as an unusual one.
 
 use crate::bits::{BitReader, BitWriter};
-use crate::record::Layout;
-use crate::word::MASK_WORDS;
+use crate::record::{Layout, ROW_WORDS, Row};
+use crate::word::{MASK_WORDS, Word};
 
 /// Writes what differs between `base` and `words`, two records of `layout`.
 #[inline]
@@ -15,7 +15,7 @@ pub fn write(bits: &mut BitWriter, layout: &Layout, base: &[u32], words: &[u32])
     if let [widths] = layout.widths() {
         // Nearly all records have one mask, which is then always there.
         let mask = changed(base, words);
-        bits.write(mask, length as u32);
+        write_mask(bits, mask, length);
         return bits.write_picked(mask, words, widths);
     }
     let groups = base.chunks(MASK_WORDS).zip(words.chunks(MASK_WORDS));
@@ -23,10 +23,44 @@ pub fn write(bits: &mut BitWriter, layout: &Layout, base: &[u32], words: &[u32])
         let mask = changed(base, words);
         bits.write_bool(mask != 0);
         if mask != 0 {
-            bits.write(mask, words.len() as u32);
+            write_mask(bits, mask, words.len());
             bits.write_picked(mask, words, widths);
         }
     }
+}
+
+/// The first words of a mask have a bit each. Those behind them share one if none of them changed: a
+/// value's first fields are its liveliest, as a rule.
+const LIVELY_WORDS: usize = 8;
+
+#[inline]
+fn write_mask(bits: &mut BitWriter, mask: u64, words: usize) {
+    if mask >> LIVELY_WORDS == 0 {
+        // The bit for those behind is the next of the mask, and zero.
+        return bits.write(mask, words.min(LIVELY_WORDS + 1) as u32);
+    }
+    write_long_mask(bits, mask, words);
+}
+
+/// Apart, so that the usual way stays short.
+#[inline(never)]
+fn write_long_mask(bits: &mut BitWriter, mask: u64, words: usize) {
+    let lively = mask & ((1 << LIVELY_WORDS) - 1);
+    bits.write(lively | 1 << LIVELY_WORDS, LIVELY_WORDS as u32 + 1);
+    bits.write(mask >> LIVELY_WORDS, (words - LIVELY_WORDS) as u32);
+}
+
+#[inline]
+fn read_mask(bits: &mut BitReader<'_>, words: usize) -> u64 {
+    let lively = bits.read(words.min(LIVELY_WORDS) as u32);
+    if words <= LIVELY_WORDS || !bits.read_bool() {
+        return lively;
+    }
+    let rest = bits.read((words - LIVELY_WORDS) as u32);
+    if rest == 0 {
+        bits.fail();
+    }
+    lively | rest << LIVELY_WORDS
 }
 
 /// A bit for each word that differs, the first word's lowest.
@@ -55,29 +89,48 @@ fn changed(base: &[u32], words: &[u32]) -> u64 {
 /// the reader fails and `words` are of no use.
 pub fn read(bits: &mut BitReader<'_>, layout: &Layout, base: &[u32], words: &mut [u32]) {
     words.copy_from_slice(base);
-    let several = layout.len() > MASK_WORDS;
-    for start in (0..layout.len()).step_by(MASK_WORDS) {
-        let count = (layout.len() - start).min(MASK_WORDS);
-        let present = !several || bits.read_bool();
-        let mut mask = if present { bits.read(count as u32) } else { 0 };
-        if several && present && mask == 0 {
-            bits.fail();
-        }
-        while mask != 0 {
-            let index = start + mask.trailing_zeros() as usize;
-            mask &= mask - 1;
-            let description = &layout.words()[index];
-            // A word without width is always zero; a mask that says otherwise is damaged.
-            let word = if description.bits > 0 { bits.read(description.bits) as u32 } else { 0 };
-            if word == base[index] || !description.admits(word) {
-                bits.fail();
-                return;
+    read_over(bits, layout, words);
+}
+
+/// The same where `words` are the base already; says whether anything changed.
+#[inline]
+fn read_over(bits: &mut BitReader<'_>, layout: &Layout, words: &mut [u32]) -> bool {
+    let mut has_changed = false;
+    if let [_] = layout.widths() {
+        let mask = read_mask(bits, layout.len());
+        has_changed = mask != 0;
+        read_picked(bits, mask, layout.words(), words);
+    } else {
+        let groups = words.chunks_mut(MASK_WORDS).zip(layout.words().chunks(MASK_WORDS));
+        for (words, descriptions) in groups {
+            if bits.read_bool() {
+                let mask = read_mask(bits, words.len());
+                if mask == 0 {
+                    bits.fail();
+                }
+                has_changed = true;
+                read_picked(bits, mask, descriptions, words);
             }
-            words[index] = word;
         }
     }
     if !layout.admits(words) {
         bits.fail();
+    }
+    has_changed
+}
+
+#[inline]
+fn read_picked(bits: &mut BitReader<'_>, mut mask: u64, descriptions: &[Word], words: &mut [u32]) {
+    while mask != 0 {
+        let index = mask.trailing_zeros() as usize;
+        mask &= mask - 1;
+        let description = &descriptions[index];
+        // A word without width is always zero; a mask that says otherwise is damaged.
+        let word = if description.bits > 0 { bits.read(description.bits) as u32 } else { 0 };
+        if word == words[index] || !description.admits(word) {
+            return bits.fail();
+        }
+        words[index] = word;
     }
 }
 
@@ -135,50 +188,30 @@ pub fn write_sequence<'a>(
 
 /// Reads records that follow each other and hands out each. Stops at the first damage.
 pub fn read_sequence(bits: &mut BitReader<'_>, layout: &Layout, mut record: impl FnMut(&[u32])) {
-    read_some(bits, layout, SEQUENCE_RECORDS_MAX, &mut record);
+    let mut row = [0; ROW_WORDS];
+    let mut record = |row: &Row| record(&row[..layout.len()]);
+    read_some(bits, layout, SEQUENCE_RECORDS_MAX, &mut row, &mut record);
 }
 
 /// The same for the first few: whatever follows them in the message is passed over. Gives how many
-/// there were in all.
+/// there were in all. Each stands in `row`, lent so that nobody need clear it.
 pub(crate) fn read_some(
     bits: &mut BitReader<'_>,
     layout: &Layout,
     records_max: usize,
-    record: &mut impl FnMut(&[u32]),
+    row: &mut Row,
+    record: &mut impl FnMut(&Row),
 ) -> usize {
-    // Most have few words, and clearing room for many would cost more than reading them.
-    if layout.len() <= SHORT_WORDS {
-        read_within::<SHORT_WORDS>(bits, layout, records_max, record)
-    } else {
-        read_within::<{ crate::record::ROW_WORDS }>(bits, layout, records_max, record)
-    }
-}
-
-const SHORT_WORDS: usize = 16;
-
-fn read_within<const WORDS: usize>(
-    bits: &mut BitReader<'_>,
-    layout: &Layout,
-    records_max: usize,
-    record: &mut impl FnMut(&[u32]),
-) -> usize {
-    let mut base = [0; WORDS];
-    let mut words = base;
-    let length = layout.len();
-    base[..length].copy_from_slice(layout.initial());
+    row[..layout.len()].copy_from_slice(layout.initial());
     let count = bits.read(SEQUENCE_COUNT_BITS) as usize;
     for _ in 0..count.min(records_max) {
-        if bits.read_bool() {
-            read(bits, layout, &base[..length], &mut words[..length]);
-            if words[..length] == base[..length] {
-                bits.fail();
-            }
-            base[..length].copy_from_slice(&words[..length]);
+        if bits.read_bool() && !read_over(bits, layout, &mut row[..layout.len()]) {
+            bits.fail();
         }
         if bits.failed() {
             return 0;
         }
-        record(&base[..length]);
+        record(row);
     }
     if count > records_max {
         bits.skip(bits.bits_left());

@@ -5,8 +5,10 @@ use crate::channel::{CloseReason, Event, PAYLOAD_BYTES_MAX, Statistics};
 use crate::endpoint::{Answer, Listener, ListenerConfig, ListenerEvent};
 use crate::game::{Game, Verdict};
 use crate::peer::Peer;
-use crate::secure::{ConnectionId, GateConfig, Past, Random, TokenKey};
-use crate::serve::{EVENT, Rates, SnapshotServer, WELCOME};
+use crate::rates::Rates;
+use crate::secure::{ConnectionId, GateConfig, Past, Random, TokenKey, is_handshake};
+use crate::serve::{EVENT, SnapshotServer, WELCOME};
+use crate::succession::{Hosting, Stage};
 use crate::time::{Span, Time};
 use crate::world::{PlayerId, World};
 
@@ -32,22 +34,92 @@ pub enum ServerEvent {
     },
 }
 
-/// One game's server.
+/// One game's server. Give it each datagram that came ([`receive`](Server::receive)), let it do what is
+/// due ([`advance`](Server::advance)), and send what it has to say ([`transmit`](Server::transmit)); it
+/// may sleep until [`next_wake`](Server::next_wake). A [`Client`](crate::Client) is driven in the same way.
+///
+/// ```
+/// use sametick::network::{Conditions, Network};
+/// use sametick::secure::SystemRandom;
+/// use sametick::{Client, PlayerId, Rates, Server, ServerEvent, Span, Time, View};
+/// # use sametick::{Fields, Game, Networked, NoEvent, Turn, World};
+/// # #[derive(Clone, Debug, Default, PartialEq)]
+/// # pub struct Steps { pub taken: u16 }
+/// # impl Networked for Steps {
+/// #     fn fields<F: Fields>(&mut self, f: &mut F) { f.bits("taken", &mut self.taken, 16); }
+/// # }
+/// # sametick::entities! { pub enum Entity { Steps } }
+/// # struct Walk;
+/// # impl Game for Walk {
+/// #     type Entity = Entity;
+/// #     type Command = Steps;
+/// #     type Event = NoEvent;
+/// #     type Content = ();
+/// #     fn step(world: &mut World<Entity>, turn: &Turn<'_, Self>) {
+/// #         turn.joined().for_each(|player| _ = world.spawn_owned(player, Steps { taken: 0 }));
+/// #         for (player, wish) in turn.commands() {
+/// #             let Some((_, steps)) = world.owned_mut::<Steps>(player) else { continue };
+/// #             steps.taken += wish.taken;
+/// #         }
+/// #     }
+/// # }
+///
+/// // A line of 50 ms each way, and time that passes when we say so.
+/// let (mut now, random) = (Time::ZERO, &mut SystemRandom::new());
+/// let mut network = Network::new(1);
+/// network.set_default_conditions(Conditions { delay: Span::millis(50), ..Conditions::PERFECT });
+/// let (here, there) = (network.add_host(), network.add_host());
+/// let address = network.address(here);
+///
+/// let mut server = Server::<Walk>::open((), 1, Rates::default(), now, random);
+/// let mut client = Client::<Walk>::open(address, (), View::default(), now, random);
+/// let mut datagram = Vec::new();
+/// while now < Time::from_seconds(2) {
+///     while let Some(from) = network.receive(now, here, &mut datagram) {
+///         if let Some(answer) = server.receive(now, from, &mut datagram, random) {
+///             network.send(now, here, from, &answer);
+///         }
+///     }
+///     server.advance(now);
+///     while let Some((to, datagram)) = server.transmit(now) {
+///         network.send(now, here, to, datagram);
+///     }
+///
+///     while network.receive(now, there, &mut datagram).is_some() {
+///         client.receive(now, &mut datagram);
+///     }
+///     client.command(Steps { taken: 1 });
+///     client.advance(now);
+///     while let Some(datagram) = client.transmit(now) {
+///         network.send(now, there, address, datagram);
+///     }
+///     now += Span::millis(1);
+/// }
+///
+/// let me = PlayerId(0);
+/// assert!(matches!(server.take_events()[..], [ServerEvent::Joined { player, .. }] if player == me));
+/// // The client is ahead of the server, by what its commands need to get there.
+/// let (_, on_server) = server.world().owned::<Steps>(me).unwrap();
+/// let (_, on_client) = client.own::<Steps>().unwrap();
+/// assert!(on_client.taken > on_server.taken && on_server.taken > 90);
+/// ```
 pub struct Server<G: Game> {
-    listener: Listener,
-    half: SnapshotServer<G>,
-    seats: Vec<Seat>,
-    events: Vec<ServerEvent>,
+    pub(crate) listener: Listener,
+    pub(crate) half: SnapshotServer<G>,
+    pub(crate) seats: Vec<Seat>,
+    pub(crate) events: Vec<ServerEvent>,
     /// Messages that no client of ours writes.
-    malformed: u64,
-    measured_at: Time,
+    pub(crate) malformed: u64,
+    pub(crate) measured_at: Time,
+    /// If one of the players runs it.
+    pub(crate) hosting: Option<Box<Hosting>>,
 }
 
-struct Seat {
-    player: PlayerId,
-    client_id: u64,
-    connection: Option<ConnectionId>,
-    away_since: Time,
+pub(crate) struct Seat {
+    pub(crate) player: PlayerId,
+    pub(crate) client_id: u64,
+    pub(crate) connection: Option<ConnectionId>,
+    pub(crate) away_since: Time,
 }
 
 impl<G: Game> Server<G> {
@@ -67,6 +139,7 @@ impl<G: Game> Server<G> {
             events: Vec::new(),
             malformed: 0,
             measured_at: now,
+            hosting: None,
         }
     }
 
@@ -79,15 +152,7 @@ impl<G: Game> Server<G> {
         now: Time,
         random: &mut dyn Random,
     ) -> Self {
-        let past = Past::Unknown { started_unix_seconds: 0 };
-        let ticket_key = TokenKey::generate(random);
-        let config = ListenerConfig {
-            gate: GateConfig::new(OPEN_PROTOCOL, TokenKey::PUBLISHED, ticket_key, past),
-            channel: crate::channel::Settings::default(),
-            connections_max: 256,
-            unix_seconds_at_zero: 0,
-        };
-        Self::new(config, content, seed, rates, now, random)
+        Self::new(open_config(random), content, seed, rates, now, random)
     }
 
     /// Takes a datagram; its bytes are of no use afterwards. An answer goes back to the same peer.
@@ -98,6 +163,9 @@ impl<G: Game> Server<G> {
         datagram: &mut [u8],
         random: &mut dyn Random,
     ) -> Option<Answer> {
+        if self.stage() == Some(Stage::Over) && is_handshake(datagram) {
+            return None;
+        }
         let mut heard = Vec::new();
         let Self { listener, half, seats, malformed, .. } = self;
         let answer = listener.receive(now, from, datagram, random, &mut |event| match event {
@@ -116,7 +184,8 @@ impl<G: Game> Server<G> {
             event => heard.extend(Heard::of(event)),
         });
         heard.into_iter().for_each(|heard| self.hear(now, heard));
-        answer
+        // An answer is long and rare: only one that is there is moved.
+        if answer.is_some() { answer } else { None }
     }
 
     /// Steps what is due, and says to each player what it may see.
@@ -124,18 +193,25 @@ impl<G: Game> Server<G> {
         let mut heard = Vec::new();
         self.listener.advance(now, &mut |event| heard.extend(Heard::of(event)));
         heard.into_iter().for_each(|heard| self.hear(now, heard));
+        let may_step = self.advance_hosting(now);
         let half = &mut self.half;
         self.seats.retain(|seat| {
-            let is_kept = seat.connection.is_some() || now - seat.away_since < PLACE_KEPT;
+            let is_away = may_step && seat.connection.is_none();
+            let is_kept = !is_away || now - seat.away_since < PLACE_KEPT;
             if !is_kept {
                 half.leave(seat.player);
             }
             is_kept
         });
-        self.half.advance(now);
+        if may_step {
+            self.half.advance(now);
+        }
         self.measure(now);
         for seat in &self.seats {
             let Some(connection) = seat.connection else { continue };
+            if !self.half.has_news_for(seat.player) {
+                continue;
+            }
             for (is_reliable, event) in self.half.take_events(seat.player) {
                 let message = [&[EVENT], &event[..]].concat();
                 if !is_reliable {
@@ -173,7 +249,9 @@ impl<G: Game> Server<G> {
 
     /// When to call [`advance`](Server::advance) at the latest.
     pub fn next_wake(&self) -> Time {
-        self.half.next_wake().min(self.listener.next_wake())
+        let resting = self.hosting.as_ref().filter(|hosting| !hosting.steps());
+        let step = resting.map_or(self.half.next_wake(), |hosting| hosting.next_wake());
+        step.min(self.listener.next_wake())
     }
 
     /// What happened since this was last asked.
@@ -238,7 +316,14 @@ impl<G: Game> Server<G> {
 
     fn hear(&mut self, now: Time, heard: Heard) {
         match heard {
-            Heard::Connected(connection, client_id) => self.seat(connection, client_id),
+            Heard::Connected(connection, client_id) => {
+                let who = (connection, client_id);
+                let hosting = self.hosting.as_mut();
+                if hosting.is_none_or(|hosting| hosting.seats_at_once(now, who)) {
+                    self.seat(connection, client_id);
+                }
+            }
+            Heard::Reliable(connection, message) => self.hear_reliable(connection, &message),
             Heard::Unreliable(connection, message) => {
                 let seat = self.seats.iter().find(|seat| seat.connection == Some(connection));
                 // A connection whose player came back on another has nothing more to say.
@@ -247,6 +332,10 @@ impl<G: Game> Server<G> {
             }
             Heard::Left(connection, reason) => {
                 let seat = self.seats.iter_mut().find(|seat| seat.connection == Some(connection));
+                if let Some(hosting) = &mut self.hosting {
+                    let client_id = seat.as_ref().map(|seat| seat.client_id);
+                    hosting.depart(connection, client_id, reason);
+                }
                 if let Some(seat) = seat {
                     (seat.connection, seat.away_since) = (None, now);
                     self.half.suspend(seat.player);
@@ -256,7 +345,7 @@ impl<G: Game> Server<G> {
         }
     }
 
-    fn seat(&mut self, connection: ConnectionId, client_id: u64) {
+    pub(crate) fn seat(&mut self, connection: ConnectionId, client_id: u64) {
         let known = self.seats.iter_mut().find(|seat| seat.client_id == client_id);
         let (player, welcome) = match known {
             Some(seat) => {
@@ -273,6 +362,9 @@ impl<G: Game> Server<G> {
             }
         };
         // A fresh connection has room for it.
+        if let Some(hosting) = &self.hosting {
+            let _ = self.listener.send_reliable(connection, &hosting.reign_message());
+        }
         let _ = self.listener.send_reliable(connection, &[&[WELCOME], &welcome[..]].concat());
         self.events.push(ServerEvent::Joined { player, client_id });
     }
@@ -284,10 +376,23 @@ const MEASURED_EVERY: Span = Span::millis(500);
 /// What games of open servers call themselves.
 pub(crate) const OPEN_PROTOCOL: u64 = 0x5a6d_e71c_0001;
 
+/// How an open server listens.
+pub(crate) fn open_config(random: &mut dyn Random) -> ListenerConfig {
+    let past = Past::Unknown { started_unix_seconds: 0 };
+    let ticket_key = TokenKey::generate(random);
+    ListenerConfig {
+        gate: GateConfig::new(OPEN_PROTOCOL, TokenKey::PUBLISHED, ticket_key, past),
+        channel: crate::channel::Settings::default(),
+        connections_max: 256,
+        unix_seconds_at_zero: 0,
+    }
+}
+
 /// What the listener said, kept until it can be acted on.
 enum Heard {
     Connected(ConnectionId, u64),
     Unreliable(ConnectionId, Vec<u8>),
+    Reliable(ConnectionId, Vec<u8>),
     Left(ConnectionId, CloseReason),
 }
 
@@ -300,6 +405,9 @@ impl Heard {
             }
             ListenerEvent::Message { connection, event: Event::Unreliable(message) } => {
                 Some(Self::Unreliable(connection, message.to_vec()))
+            }
+            ListenerEvent::Message { connection, event: Event::Reliable(message) } => {
+                Some(Self::Reliable(connection, message.to_vec()))
             }
             ListenerEvent::Left { connection, reason, .. } => Some(Self::Left(connection, reason)),
             ListenerEvent::Message { .. } => None,

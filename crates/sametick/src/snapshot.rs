@@ -8,29 +8,16 @@
 //! A snapshot that does not fit one datagram goes in parts, each a range of slots with a name and a
 //! base of its own: a lost part costs its range and nothing else.
 //!
-//! | bits | of a part |
-//! |---|---|
-//! | 16 | the low bits of its number |
-//! | 6 | how far back its base is; zero is the map as loaded |
-//! | 8, 8 | the first chunk of 32 slots, and how many there are |
-//! | any | each chunk |
-//!
-//! | bits | of a chunk |
-//! |---|---|
-//! | 1, 32 | whether others are in sight than in the base; if so, who |
-//! | 1 | whether anyone in sight changed; nothing follows if not |
-//! | 1, one each | whether anyone in sight did not; if so, who |
-//! | 1, one each | whether any of the changed is told whole; if so, who |
-//! | any | each change: if whole, generation and kind, against initial values; else against the base |
+//! PROTOCOL.md has the layout of a part, under *Snapshot*.
 
 use crate::bits::{BitReader, BitWriter};
-use crate::changes::{Change, Changes};
+use crate::changes::{Change, Changes, Known};
 use crate::delta;
 use crate::entity::{ENTITY_SLOTS_MAX, EntityId, GENERATION_BITS};
 use crate::record::Layout;
 use crate::slots::{CHUNK_SLOTS, Slots, places, read_members, write_members};
 use crate::table::{Head, Table};
-use crate::versions::{GROUP_SLOTS, VersionId, Versions};
+use crate::versions::{Chunk, VersionId, Versions};
 use crate::world::PlayerId;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -55,14 +42,15 @@ const HEAD_BITS_MAX: usize = 16 + 6 + 2 * 8;
 
 /// The most that a chunk takes besides: who is in sight, who is carried, and who of them whole.
 const CHUNK_HEAD_BITS_MAX: usize = 33 + 34 + 33;
-/// How many groups of neighbours make a chunk.
-const CHUNK_GROUPS: usize = CHUNK_SLOTS / GROUP_SLOTS;
 
 const NUMBER_BITS: u32 = 16;
-/// How far back a base is; zero is the empty table that both ends begin with.
+/// How far back a base is; zero is the map as loaded, which both ends begin with.
 const BACK_BITS: u32 = 6;
 const BACK_MAX: u64 = (1 << BACK_BITS) - 1;
 const CHUNK_BITS: u32 = 8;
+/// A chunk in which the same are in sight, all of them changed and all are known.
+const ALL_CHANGED: u64 = 0b0010;
+const ALL_CHANGED_BITS: u32 = 4;
 const CHUNKS_MAX: usize = ENTITY_SLOTS_MAX / CHUNK_SLOTS;
 
 /// What the server knows of one client: which version of each entity it has, as far as it said so.
@@ -79,6 +67,8 @@ pub(crate) struct ClientBase {
     snapshots: u64,
     /// By slot, the snapshot that last carried it.
     carried: Vec<u64>,
+    /// What the client last said it has.
+    told: (u64, u32),
 }
 
 #[derive(Debug, Default)]
@@ -102,19 +92,17 @@ pub(crate) struct Frame<'a, F> {
     pub(crate) update_every: F,
 }
 
-/// Changed neighbours that may be carried together: which of their group, and their changes in the
-/// cache.
+/// Changed neighbours that may be carried together: of which chunk, and their changes in the cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate {
-    group: usize,
-    members: u8,
+    chunk: usize,
     change: Change,
 }
 
 impl Candidate {
     /// The first of its slots.
     fn slot(&self) -> usize {
-        self.group * GROUP_SLOTS + self.members.trailing_zeros() as usize
+        self.chunk * CHUNK_SLOTS + self.change.members.trailing_zeros() as usize
     }
 }
 
@@ -125,7 +113,13 @@ impl ClientBase {
     }
 
     /// Takes in that the client has decoded the part `newest` and, a bit each, which of the 32 before it.
+    #[inline]
     pub(crate) fn acknowledge(&mut self, newest: u64, before: u32) {
+        // Said again until there is news: most often nothing new is in it.
+        if self.told == (newest, before) {
+            return;
+        }
+        self.told = (newest, before);
         let is_told = |number: u64| match newest.checked_sub(number) {
             Some(0) => true,
             Some(back @ 1..=32) => before & 1 << (back - 1) != 0,
@@ -144,14 +138,19 @@ impl ClientBase {
     /// Takes away tables whose range a newer acknowledged one has: nothing will be built on them any
     /// more, whether the client has them or not.
     fn retire(&mut self) {
+        // Behind the newest acknowledged one there is none that could.
+        let Some(mut newest) = self.tables.iter().rposition(|table| table.is_acknowledged) else {
+            return;
+        };
         let mut index = 0;
-        while index < self.tables.len() {
+        while index < newest {
             let old = &self.tables[index].chunks;
             let covers = |new: &SentTable| {
                 new.is_acknowledged && new.chunks.start <= old.start && old.end <= new.chunks.end
             };
             if self.tables.range(index + 1..).any(covers) {
                 self.spare.extend(self.tables.remove(index));
+                newest -= 1;
             } else {
                 index += 1;
             }
@@ -176,15 +175,15 @@ impl ClientBase {
     }
 
     /// Writes the parts of a snapshot of those in sight, each of at most `bytes_max`, and hands each
-    /// out. At most `budget_bytes` are written: the viewer's own come first, then those who were carried
-    /// least recently, so that everyone's turn comes.
+    /// out, with whether more follow. At most `budget_bytes` are written: the viewer's own come first, then
+    /// those who were carried least recently, so that everyone's turn comes.
     pub(crate) fn write(
         &mut self,
         frame: &mut Frame<'_, impl Fn(EntityId) -> u32>,
         viewer: PlayerId,
         visible: &Slots,
         (bytes_max, budget_bytes): (usize, usize),
-        part: &mut impl FnMut(u64, &mut BitWriter),
+        part: &mut impl FnMut(u64, &mut BitWriter, bool),
         bits: &mut BitWriter,
     ) {
         self.snapshots += 1;
@@ -205,8 +204,8 @@ impl ClientBase {
             }
             self.write_part(frame, own, visible, from..end, (now, back), bits);
             budget_bits = budget_bits.saturating_sub(bits.bits_written() - before);
-            part(self.last_number, bits);
             from = end;
+            part(self.last_number, bits, from < chunks);
             if from >= chunks {
                 return;
             }
@@ -214,6 +213,7 @@ impl ClientBase {
     }
 
     /// A copy of the table to build on, and how far back that is.
+    #[inline]
     fn next_table(&mut self, chunks: Range<usize>, slots: usize) -> (SentTable, u64) {
         let mut now = self.spare.pop().unwrap_or_default();
         let number = self.last_number + 1;
@@ -244,7 +244,7 @@ impl ClientBase {
     }
 
     /// Finds what changed, chunk by chunk until a part is full; gives the chunk where the next starts.
-    /// Neighbours come together if they may, unless one of them is the viewer's own.
+    /// Neighbours come together if they may, but for the viewer's own.
     fn choose(
         &self,
         frame: &mut Frame<'_, impl Fn(EntityId) -> u32>,
@@ -255,32 +255,19 @@ impl ClientBase {
         (together, bits_max): (bool, usize),
     ) -> usize {
         frame.candidates.clear();
-        let groups = frame.versions.slots_used() / GROUP_SLOTS;
         let mut bits_used = HEAD_BITS_MAX;
         for chunk in chunks.clone() {
             let before = frame.candidates.len();
-            let mut chunk_bits = CHUNK_HEAD_BITS_MAX;
-            let first = chunk * CHUNK_GROUPS;
-            for group in first..(first + CHUNK_GROUPS).min(groups) {
-                let is_own = own.iter().any(|(_, slot)| slot / GROUP_SLOTS == group);
-                let in_sight = chunk_of(visible, chunk) >> (group % CHUNK_GROUPS * GROUP_SLOTS);
-                let members = self.due(frame, own, group, now) & in_sight as u8;
-                let Frame { layouts, versions, changes, candidates, .. } = frame;
-                let known = &now.versions.as_chunks::<GROUP_SLOTS>().0[group];
-                if members != 0 && together && !is_own {
-                    let change = changes.get_run(layouts, versions, group, (known, members));
-                    chunk_bits += change.bits as usize;
-                    candidates.push(Candidate { group, members, change });
-                    continue;
-                }
-                for place in places(u32::from(members)) {
-                    let slot = group * GROUP_SLOTS + place;
-                    let pair = (known[place], versions.newest(slot, own));
-                    let change = changes.get(layouts, versions, slot, pair);
-                    chunk_bits += change.bits as usize;
-                    candidates.push(Candidate { group, members: 1 << place, change });
-                }
+            let versions = &now.versions.as_chunks().0[chunk];
+            let in_sight = chunk_of(visible, chunk);
+            let wanted = in_sight & !self.resting(frame, chunk, in_sight, now);
+            let known = Known { versions, wanted, own: places_of(own, chunk) };
+            if !(together && choose_together(frame, own, chunk, known)) {
+                choose_alone(frame, own, chunk, known, wanted);
             }
+            let chosen = frame.candidates[before..].iter();
+            let chunk_bits: usize = chosen.map(|candidate| candidate.change.bits as usize).sum();
+            let chunk_bits = CHUNK_HEAD_BITS_MAX + chunk_bits;
             if bits_used + chunk_bits > bits_max && chunk > chunks.start {
                 frame.candidates.truncate(before);
                 return chunk;
@@ -290,38 +277,34 @@ impl ClientBase {
         chunks.end
     }
 
-    /// Who of a group changed and is to be told of now, a bit each.
+    /// Who of a chunk changed, but is told of only now and then, and not now.
     #[inline]
-    fn due(
+    fn resting(
         &self,
         frame: &Frame<'_, impl Fn(EntityId) -> u32>,
-        own: Own<'_>,
-        group: usize,
+        chunk: usize,
+        in_sight: u32,
         now: &SentTable,
-    ) -> u8 {
-        let slots = group * GROUP_SLOTS..(group + 1) * GROUP_SLOTS;
-        let known = &now.versions.as_chunks::<GROUP_SLOTS>().0[group];
-        let mut newest = *frame.versions.group(group);
-        for (_, slot) in own.iter().filter(|(_, slot)| slots.contains(slot)) {
-            newest[slot - slots.start] = frame.versions.newest(*slot, own);
-        }
-        let mut members = 0;
-        for place in 0..GROUP_SLOTS {
-            let is_news = newest[place] != known[place] && !newest[place].is_none();
-            members |= u8::from(is_news) << place;
-        }
-        for place in places(u32::from(members)) {
-            let name = |version| frame.versions.get(version).map(|(head, _)| head.id);
-            let entity = name(newest[place]);
-            let every = u64::from(entity.map_or(1, &frame.update_every));
-            let age = || self.snapshots - self.carried[slots.start + place];
-            // Whoever comes into sight, also in the place of another, is told of at once.
-            let is_seen = || now.visible.contains(slots.start + place);
-            if every > 1 && age() < every && name(known[place]) == entity && is_seen() {
-                members &= !(1 << place);
+    ) -> u32 {
+        let known: &Chunk = &now.versions.as_chunks().0[chunk];
+        let newest = frame.versions.chunk(chunk);
+        let mut resting = 0;
+        // All places in turn: a game that never has anyone rest pays nothing for the loop.
+        for place in 0..CHUNK_SLOTS {
+            let is_news = newest[place] != known[place] && !known[place].is_none();
+            if in_sight & 1 << place == 0 || !is_news {
+                continue;
             }
+            let name = |version| frame.versions.get(version).map(|(head, _)| head.id);
+            let Some(entity) = name(newest[place]) else { continue };
+            let every = u64::from((frame.update_every)(entity));
+            let slot = chunk * CHUNK_SLOTS + place;
+            let age = || self.snapshots - self.carried[slot];
+            // Whoever comes into sight, also in the place of another, is told of at once.
+            let is_seen = || name(known[place]) == Some(entity) && now.visible.contains(slot);
+            resting |= u32::from(every > 1 && age() < every && is_seen()) << place;
         }
-        members
+        resting
     }
 
     /// Writes one part: the changes that were chosen, on the table `now`, which is then the part's.
@@ -335,20 +318,17 @@ impl ClientBase {
         bits: &mut BitWriter,
     ) {
         self.last_number = now.number;
-        bits.write(now.number & 0xffff, NUMBER_BITS);
-        bits.write(back, BACK_BITS);
-        bits.write(chunks.start as u64, CHUNK_BITS);
-        bits.write(chunks.len() as u64, CHUNK_BITS);
+        let range = chunks.start as u64 | (chunks.len() as u64) << CHUNK_BITS;
+        let name = now.number & 0xffff | back << NUMBER_BITS;
+        let name_bits = NUMBER_BITS + BACK_BITS;
+        bits.write(name | range << name_bits, name_bits + 2 * CHUNK_BITS);
         let mut rest = &frame.candidates[..];
         for chunk in chunks.clone() {
-            let end = (chunk + 1) * CHUNK_GROUPS;
-            let count = rest.iter().position(|c| c.group >= end).unwrap_or(rest.len());
+            let count = rest.iter().position(|c| c.chunk > chunk).unwrap_or(rest.len());
             let (carried, behind) = rest.split_at(count);
             rest = behind;
-            let [members, whole] = carried.iter().fold([0, 0], |sum, candidate| {
-                let place = candidate.group % CHUNK_GROUPS * GROUP_SLOTS;
-                let pair = [candidate.members, candidate.change.whole];
-                [0, 1].map(|index| sum[index] | u32::from(pair[index]) << place)
+            let [members, whole] = carried.iter().fold([0, 0], |[members, whole], candidate| {
+                [members | candidate.change.members, whole | candidate.change.whole]
             });
             // Whom the client does not know yet, and is not told of now, it cannot see.
             let is_known = |slot: usize| {
@@ -361,16 +341,19 @@ impl ClientBase {
                 .fold(0, |unknown, place| unknown | 1 << place);
             let in_sight = chunk_of(visible, chunk) & !unknown;
             let before = chunk_of(&now.visible, chunk);
-            write_visible(bits, in_sight, before);
-            if in_sight != before {
+            if in_sight == before && members == in_sight && members != 0 && whole == 0 {
+                // As below: a world that runs is told of in this way, chunk after chunk.
+                bits.write(ALL_CHANGED, ALL_CHANGED_BITS);
+            } else {
+                write_visible(bits, in_sight, before);
                 now.visible.set_chunk(chunk, in_sight);
+                write_changed(bits, members, in_sight);
+                write_members(bits, whole, members);
             }
-            write_changed(bits, members, in_sight);
-            write_members(bits, whole, members);
             for candidate in carried {
                 frame.changes.write(candidate.change, bits);
-                self.carry(frame.versions, own, candidate, &mut now);
             }
+            self.carry(frame.versions, own, (chunk, members), &mut now);
         }
         now.chunks = chunks;
         self.tables.push_back(now);
@@ -379,23 +362,23 @@ impl ClientBase {
         }
     }
 
-    /// Notes that the client will have what a candidate carried.
+    /// Notes that the client will have what was carried of a chunk.
     #[inline]
     fn carry(
         &mut self,
         versions: &Versions,
         own: Own<'_>,
-        carried: &Candidate,
+        (chunk, members): (usize, u32),
         now: &mut SentTable,
     ) {
-        let first = carried.group * GROUP_SLOTS;
-        if carried.members == u8::MAX {
-            // A whole group is never the viewer's own.
-            now.versions[first..][..GROUP_SLOTS].copy_from_slice(versions.group(carried.group));
-            self.carried[first..][..GROUP_SLOTS].fill(self.snapshots);
-            return;
+        let first = chunk * CHUNK_SLOTS;
+        let mut one_by_one = members;
+        if members == u32::MAX {
+            now.versions[first..][..CHUNK_SLOTS].copy_from_slice(versions.chunk(chunk));
+            self.carried[first..][..CHUNK_SLOTS].fill(self.snapshots);
+            one_by_one = places_of(own, chunk);
         }
-        for slot in places(u32::from(carried.members)).map(|place| first + place) {
+        for slot in places(one_by_one).map(|place| first + place) {
             now.versions[slot] = versions.newest(slot, own);
             self.carried[slot] = self.snapshots;
         }
@@ -444,6 +427,55 @@ impl ClientBase {
 
 /// What belongs to the viewer, by slot.
 type Own<'a> = &'a [(PlayerId, usize)];
+
+/// Which slots of a chunk belong to the viewer, a bit each.
+#[inline]
+fn places_of(own: Own<'_>, chunk: usize) -> u32 {
+    let here = own.iter().filter(|(_, slot)| slot / CHUNK_SLOTS == chunk);
+    here.fold(0, |places, (_, slot)| places | 1 << (slot % CHUNK_SLOTS))
+}
+
+/// Takes a chunk's changes together, with the viewer's own between them; false if nobody keeps them.
+#[inline]
+fn choose_together<F>(
+    frame: &mut Frame<'_, F>,
+    own: Own<'_>,
+    chunk: usize,
+    known: Known<'_>,
+) -> bool {
+    let Some(run) = frame.changes.run(frame.layouts, frame.versions, chunk, known) else {
+        return false;
+    };
+    let mut from = 0;
+    for place in places(known.own) {
+        let change = frame.changes.part(run, from..place);
+        frame.candidates.extend(change.map(|change| Candidate { chunk, change }));
+        choose_alone(frame, own, chunk, known, known.wanted & 1 << place);
+        from = place + 1;
+    }
+    let change = frame.changes.part(run, from..CHUNK_SLOTS);
+    frame.candidates.extend(change.map(|change| Candidate { chunk, change }));
+    true
+}
+
+/// Takes the changes of some of a chunk one by one.
+fn choose_alone<F>(
+    frame: &mut Frame<'_, F>,
+    own: Own<'_>,
+    chunk: usize,
+    known: Known<'_>,
+    wanted: u32,
+) {
+    let Frame { layouts, versions, changes, candidates, .. } = frame;
+    for place in places(wanted) {
+        let slot = chunk * CHUNK_SLOTS + place;
+        let (from, to) = (known.versions[place], versions.newest(slot, own));
+        if from != to && !to.is_none() {
+            let change = changes.get(layouts, versions, slot, (from, to));
+            candidates.push(Candidate { chunk, change });
+        }
+    }
+}
 
 fn fits(candidates: &[Candidate], bits_max: usize) -> bool {
     let bits: usize = candidates.iter().map(|candidate| candidate.change.bits as usize).sum();
@@ -613,6 +645,7 @@ fn read_entity(
     delta::read(bits, layout, against, words);
 }
 
+#[inline]
 fn write_visible(bits: &mut BitWriter, now: u32, base: u32) {
     bits.write_bool(now != base);
     if now != base {
@@ -633,6 +666,7 @@ fn read_visible(bits: &mut BitReader<'_>, base: u32) -> u32 {
 
 /// Writes which of those in sight changed. Nobody is one bit, everybody two: as a rule a world rests or
 /// runs.
+#[inline]
 fn write_changed(bits: &mut BitWriter, members: u32, in_sight: u32) {
     if in_sight != 0 {
         bits.write_bool(members != 0);

@@ -6,8 +6,9 @@
 use crate::entities::{Entities, Layouts};
 use crate::entity::EntityId;
 use crate::record::{Layout, Precision};
+use crate::slots::CHUNK_SLOTS;
 use crate::table::{Head, Table};
-use crate::world::{PlayerId, World};
+use crate::world::{PlayerId, Tick, World};
 
 /// Names a version; none is zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,6 +16,8 @@ pub(crate) struct VersionId(u32);
 
 impl VersionId {
     pub(crate) const NONE: Self = Self(0);
+    /// Nobody knows which: equal to none that there is.
+    pub(crate) const UNKNOWN: Self = Self(u32::MAX);
 
     pub(crate) fn is_none(self) -> bool {
         self == Self::NONE
@@ -25,17 +28,21 @@ impl VersionId {
     }
 }
 
-/// How many neighbouring slots are looked at together.
-pub(crate) const GROUP_SLOTS: usize = 8;
-
-/// The versions of neighbours.
-pub(crate) type Group = [VersionId; GROUP_SLOTS];
+/// The versions of neighbours, which are looked at together.
+pub(crate) type Chunk = [VersionId; CHUNK_SLOTS];
 
 /// An entity's record at one precision.
 #[derive(Clone, Debug)]
 struct Version {
     head: Head,
     words: Vec<u32>,
+}
+
+/// Who stands in a slot, and since which update.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tenancy {
+    tenant: Option<EntityId>,
+    since: Tick,
 }
 
 /// The layouts of what is on the wire: each kind twice, as others see it and as its owner does.
@@ -46,6 +53,9 @@ pub(crate) struct WireLayouts {
 
 impl WireLayouts {
     pub(crate) fn new(layouts: &Layouts) -> Self {
+        // Each is on the wire twice.
+        let most = crate::codec::plain::KINDS_MAX / 2;
+        assert!(layouts.shown.len() <= most, "a game has at most {most} kinds of entities");
         let pairs = layouts.shown.iter().zip(&layouts.state);
         Self { layouts: pairs.flat_map(|(shown, state)| [shown.clone(), state.clone()]).collect() }
     }
@@ -66,11 +76,13 @@ pub(crate) struct Versions {
     /// The first is nobody's.
     versions: Vec<Version>,
     free: Vec<u32>,
-    /// By slot, whole groups: as others see it, as its owner does.
+    /// By slot, whole chunks: as others see it, as its owner does.
     shown: Vec<VersionId>,
     state: Vec<VersionId>,
     /// Whose slots are, by player.
     owned: Vec<(PlayerId, usize)>,
+    /// By slot, who stands there and who did before.
+    tenancies: Vec<[Tenancy; 2]>,
     scratch: Table,
     /// Room for the next sweep.
     is_named: Vec<bool>,
@@ -86,6 +98,7 @@ impl Default for Versions {
             shown: Vec::new(),
             state: Vec::new(),
             owned: Vec::new(),
+            tenancies: Vec::new(),
             scratch: Table::default(),
             is_named: Vec::new(),
         }
@@ -96,8 +109,14 @@ impl Versions {
     /// Takes in the world as it is now. Only what differs becomes a new version.
     pub(crate) fn update<E: Entities>(&mut self, world: &mut World<E>, layouts: &Layouts) {
         self.owned.clear();
+        let since = world.tick();
         for (slot, tenant) in world.tenants_mut().enumerate() {
             self.grow(slot + 1);
+            let [present, before] = &mut self.tenancies[slot];
+            let id = tenant.as_ref().map(|(id, ..)| *id);
+            if present.tenant != id {
+                *before = std::mem::replace(present, Tenancy { tenant: id, since });
+            }
             let Some((id, owner, entity)) = tenant else {
                 (self.shown[slot], self.state[slot]) = (VersionId::NONE, VersionId::NONE);
                 continue;
@@ -113,25 +132,40 @@ impl Versions {
         self.owned.sort_unstable();
     }
 
+    /// Whether an entity was there at a tick that was taken in, as far as that is remembered: of each slot
+    /// the last two tenants are.
+    pub(crate) fn was_there(&self, entity: EntityId, at: Tick) -> bool {
+        let Some([present, before]) = self.tenancies.get(entity.slot()) else { return false };
+        let then = if present.since <= at { present } else { before };
+        then.tenant == Some(entity) && then.since <= at
+    }
+
     /// The newest of every slot as others see it.
     pub(crate) fn shown(&self) -> Vec<VersionId> {
         self.shown.clone()
     }
 
-    /// The first slot past all that were ever used, and their groups.
+    /// The first slot past all that were ever used, and their chunks.
     pub(crate) fn slots_used(&self) -> usize {
         self.shown.len()
     }
 
-    /// The newest of a group as others see it.
+    /// The newest of a chunk as others see it.
     #[inline]
-    pub(crate) fn group(&self, group: usize) -> &Group {
-        &self.shown.as_chunks().0[group]
+    pub(crate) fn chunk(&self, chunk: usize) -> &Chunk {
+        &self.shown.as_chunks().0[chunk]
     }
 
     /// The slots that belong to a player.
     pub(crate) fn owned(&self, owner: PlayerId) -> &[(PlayerId, usize)] {
-        let start = self.owned.partition_point(|(player, _)| *player < owner);
+        // As a rule each player has one, and stands at its own number.
+        let likely = usize::from(owner.0);
+        let is_first = |index: usize| {
+            self.owned.get(index).is_some_and(|(player, _)| *player == owner)
+                && index.checked_sub(1).is_none_or(|before| self.owned[before].0 < owner)
+        };
+        let search = || self.owned.partition_point(|(player, _)| *player < owner);
+        let start = if is_first(likely) { likely } else { search() };
         let count = self.owned[start..].iter().take_while(|(player, _)| *player == owner).count();
         &self.owned[start..start + count]
     }
@@ -168,9 +202,10 @@ impl Versions {
 
     fn grow(&mut self, slots: usize) {
         if self.shown.len() < slots {
-            let slots = slots.next_multiple_of(GROUP_SLOTS);
+            let slots = slots.next_multiple_of(CHUNK_SLOTS);
             self.shown.resize(slots, VersionId::NONE);
             self.state.resize(slots, VersionId::NONE);
+            self.tenancies.resize(slots, Default::default());
         }
     }
 

@@ -43,6 +43,8 @@ pub struct World<E> {
     tick: Tick,
     /// Up to the highest slot that was ever used.
     slots: Vec<Slot<E>>,
+    /// In which of them someone stands, a bit each.
+    taken: Vec<u32>,
     /// What a client's prediction made, by name; empty on a server.
     provisional: Vec<Provisional<E>>,
     /// On a client that predicts: who it is.
@@ -114,11 +116,18 @@ impl<E: Entities> World<E> {
     }
 
     /// Adds an entity; none if all slots are taken.
+    ///
+    /// What a client's prediction adds for nobody is gone after the tick, unless
+    /// [`Game::shown`](crate::Game::shown) has it predicted; the server's comes with a snapshot.
     pub fn spawn(&mut self, entity: impl Into<E>) -> Option<EntityId> {
         self.place(entity.into(), None)
     }
 
     /// Adds an entity that belongs to a player.
+    ///
+    /// What a client's prediction adds for its own player has a provisional name, by the tick and by how
+    /// many came before it in that tick for that player, until the server's comes: make the same in the
+    /// same order on both ends. `Client::name_of` tells the name by which it is known now.
     pub fn spawn_owned(&mut self, owner: PlayerId, entity: impl Into<E>) -> Option<EntityId> {
         self.place(entity.into(), Some(owner))
     }
@@ -130,7 +139,9 @@ impl<E: Entities> World<E> {
         }
         let slot = self.slot_mut(id)?;
         slot.owner = None;
-        slot.entity.take()
+        let entity = slot.entity.take();
+        self.taken[id.slot() / CHUNK_SLOTS] &= !(1 << (id.slot() % CHUNK_SLOTS));
+        entity
     }
 
     /// Whether an entity is there.
@@ -198,23 +209,15 @@ impl<E: Entities> World<E> {
         slots.map(|(index, slot)| Some((slot.id(index)?, slot.owner, slot.entity.as_mut()?)))
     }
 
-    /// Who stands in a slot.
-    pub(crate) fn tenant(&self, slot: usize) -> Option<EntityId> {
-        self.slots.get(slot).filter(|slot| slot.entity.is_some())?.id(slot)
-    }
-
     /// Whether someone stands where an entity would.
     pub(crate) fn is_taken(&self, id: EntityId) -> bool {
-        if id.is_provisional() { self.contains(id) } else { self.tenant(id.slot()).is_some() }
+        let in_slot = || self.slots.get(id.slot()).is_some_and(|slot| slot.entity.is_some());
+        if id.is_provisional() { self.contains(id) } else { in_slot() }
     }
 
     /// Adds the slots of everyone.
     pub(crate) fn occupied(&self, slots: &mut Slots) {
-        let bit = |slot: &Slot<E>| u32::from(slot.entity.is_some());
-        let chunk = |chunk: &[Slot<E>]| {
-            chunk.iter().rev().fold(0, |members, slot| members << 1 | bit(slot))
-        };
-        slots.insert_chunks(self.slots.chunks(CHUNK_SLOTS).map(chunk));
+        slots.insert_chunks(self.taken.iter().copied());
     }
 
     /// All of one kind, by slot.
@@ -235,7 +238,7 @@ impl<E: Entities> World<E> {
         self.owned_entities_mut().filter_map(|(id, _, entity)| Some((id, K::of_mut(entity)?)))
     }
 
-    /// Whose an entity is.
+    /// Whose an entity is. A client knows its own, and those of others whose commands it is told.
     pub fn owner(&self, id: EntityId) -> Option<PlayerId> {
         if id.is_provisional() {
             return self.provisional.iter().find(|made| made.id == id)?.owner;
@@ -269,11 +272,17 @@ impl<E: Entities> World<E> {
     /// have been settled.
     pub fn settle(&mut self) -> Result<(), Unsettled> {
         let mut first = Ok(());
-        for (id, _, entity) in self.owned_entities_mut() {
+        let slots = self.slots.iter_mut().enumerate();
+        let slots = slots.filter_map(|(index, slot)| {
+            Some((EntityId::new(index, slot.generation)?, slot.entity.as_mut()?))
+        });
+        let mut settle = |id: EntityId, entity: &mut E| {
             if let (Err(fault), Ok(())) = (entity.settle(), &first) {
                 first = Err(Unsettled { entity: id, field: fault.field });
             }
-        }
+        };
+        slots.for_each(|(id, entity)| settle(id, entity));
+        self.provisional.iter_mut().for_each(|made| settle(made.id, &mut made.entity));
         first
     }
 
@@ -378,7 +387,9 @@ impl<E: Entities> World<E> {
         // In a client's part of the world there are slots of whose tenants nothing is known.
         let lawful = |slot: &Slot<E>| slot.entity.is_some() || slot.owner.is_none();
         if slots.iter().all(lawful) {
-            Ok(Self { tick, slots, ..Self::default() })
+            let mut world = Self { tick, slots, ..Self::default() };
+            world.count();
+            Ok(world)
         } else {
             Err(Malformed)
         }
@@ -389,6 +400,7 @@ impl<E: Entities> World<E> {
         for slot in &mut self.slots {
             (slot.entity, slot.owner) = (None, None);
         }
+        self.taken.fill(0);
         self.provisional.clear();
     }
 
@@ -402,6 +414,7 @@ impl<E: Entities> World<E> {
             self.slots.push(Slot { generation: 0, owner: None, entity: None });
         }
         self.slots[id.slot()] = Slot { generation: id.generation(), owner, entity: Some(entity) };
+        self.take(id.slot());
     }
 
     /// Gives everything that is not predicted back the state it has in `known`.
@@ -423,6 +436,26 @@ impl<E: Entities> World<E> {
             }
         }
         self.provisional.retain(|made| is_predicted(made.owner, &made.entity));
+        self.count();
+    }
+
+    /// Someone stands in a slot from now on.
+    fn take(&mut self, slot: usize) {
+        let chunk = slot / CHUNK_SLOTS;
+        if self.taken.len() <= chunk {
+            self.taken.resize(chunk + 1, 0);
+        }
+        self.taken[chunk] |= 1 << (slot % CHUNK_SLOTS);
+    }
+
+    /// Finds out in which slots someone stands.
+    fn count(&mut self) {
+        let bit = |slot: &Slot<E>| u32::from(slot.entity.is_some());
+        let chunk = |chunk: &[Slot<E>]| {
+            chunk.iter().rev().fold(0, |members, slot| members << 1 | bit(slot))
+        };
+        self.taken.clear();
+        self.taken.extend(self.slots.chunks(CHUNK_SLOTS).map(chunk));
     }
 
     fn place(&mut self, entity: E, owner: Option<PlayerId>) -> Option<EntityId> {
@@ -476,7 +509,9 @@ impl<E: Entities> World<E> {
         let slot = &mut self.slots[index];
         slot.generation += 1;
         (slot.entity, slot.owner) = (Some(entity), owner);
-        EntityId::new(index, slot.generation)
+        let id = EntityId::new(index, slot.generation);
+        self.take(index);
+        id
     }
 
     fn slot(&self, id: EntityId) -> Option<&Slot<E>> {
@@ -508,6 +543,7 @@ impl<E: Clone> Clone for World<E> {
         Self {
             tick: self.tick,
             slots: self.slots.clone(),
+            taken: self.taken.clone(),
             provisional: self.provisional.clone(),
             predicts: self.predicts,
             births: Vec::new(),
@@ -518,6 +554,7 @@ impl<E: Clone> Clone for World<E> {
     fn clone_from(&mut self, other: &Self) {
         self.tick = other.tick;
         self.slots.clone_from(&other.slots);
+        self.taken.clone_from(&other.taken);
         self.provisional.clone_from(&other.provisional);
     }
 }
@@ -527,6 +564,7 @@ impl<E> Default for World<E> {
         Self {
             tick: Tick::default(),
             slots: Vec::new(),
+            taken: Vec::new(),
             provisional: Vec::new(),
             predicts: None,
             births: Vec::new(),

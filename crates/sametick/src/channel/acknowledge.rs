@@ -38,6 +38,7 @@ pub(super) struct Received {
 }
 
 impl Received {
+    #[inline]
     pub(super) fn add(&mut self, now: Time, number: u64, asks: bool) {
         match self.newest {
             None => self.newest = Some((number, now)),
@@ -110,7 +111,7 @@ pub struct RoundTrip {
 }
 
 /// Our packets on their way.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Sent {
     /// By number, those without a verdict.
     flying: VecDeque<SentPacket>,
@@ -119,6 +120,24 @@ pub(super) struct Sent {
     /// The shortest round trip of this stretch and the one before, and when this one began.
     shortest: [Option<Span>; 2],
     stretch_began: Time,
+    /// After so long a packet is taken for lost.
+    expiry: Span,
+    /// When the newest packet that arrived was sent.
+    delivered_at: Option<Time>,
+}
+
+impl Default for Sent {
+    fn default() -> Self {
+        Self {
+            flying: VecDeque::new(),
+            resolved: VecDeque::new(),
+            round_trip: RoundTrip::default(),
+            shortest: [None; 2],
+            stretch_began: Time::ZERO,
+            expiry: EXPIRY_FIRST,
+            delivered_at: None,
+        }
+    }
 }
 
 /// How many of our packets can be on their way; one more, and the oldest is taken for lost.
@@ -142,7 +161,11 @@ impl Sent {
     }
 
     /// Takes in what the other end says; those far behind the newest are lost.
+    #[inline]
     pub(super) fn acknowledge(&mut self, now: Time, told: Acknowledgement) {
+        if self.flying.front().is_none_or(|oldest| oldest.number > told.newest) {
+            return;
+        }
         let newest = self.flying.iter().find(|packet| packet.number == told.newest);
         if let Some(packet) = newest {
             // The other end may claim to have waited for longer than the packet was away.
@@ -155,8 +178,12 @@ impl Sent {
             let delivered = told.covers(packet.number);
             let back = told.newest - packet.number;
             let lost = back > 32 || back >= OVERTAKEN_BY && now - packet.at > patience;
+            if delivered {
+                self.delivered_at = self.delivered_at.max(Some(packet.at));
+            }
             if delivered || lost {
-                self.flying.remove(index);
+                let _ =
+                    if index == 0 { self.flying.pop_front() } else { self.flying.remove(index) };
                 self.resolved.push_back(Resolved { packet, delivered });
             } else {
                 index += 1;
@@ -165,8 +192,9 @@ impl Sent {
     }
 
     /// Takes for lost what has been away for far longer than a round trip.
+    #[inline]
     pub(super) fn expire(&mut self, now: Time) {
-        let expiry = self.expiry();
+        let expiry = self.expiry;
         while let Some(packet) = self.flying.front().copied().filter(|p| now - p.at >= expiry) {
             self.flying.pop_front();
             self.resolved.push_back(Resolved { packet, delivered: false });
@@ -174,7 +202,11 @@ impl Sent {
     }
 
     pub(super) fn next_expiry(&self) -> Option<Time> {
-        self.flying.front().map(|packet| packet.at + self.expiry())
+        self.flying.front().map(|packet| packet.at + self.expiry)
+    }
+
+    pub(super) fn has_resolved(&self) -> bool {
+        !self.resolved.is_empty()
     }
 
     pub(super) fn next_resolved(&mut self) -> Option<Resolved> {
@@ -187,27 +219,27 @@ impl Sent {
             + self.resolved.capacity() * size_of::<Resolved>()
     }
 
-    pub(super) fn round_trip(&self) -> RoundTrip {
-        self.round_trip
+    pub(super) fn delivered_at(&self) -> Option<Time> {
+        self.delivered_at
     }
 
-    fn expiry(&self) -> Span {
-        let Some(smoothed) = self.round_trip.smoothed else { return EXPIRY_FIRST };
-        // The other end may gather acknowledgements for a while.
-        (smoothed + self.round_trip.jitter * 4 + super::ACKNOWLEDGE_WITHIN * 2).max(EXPIRY_MIN)
+    pub(super) fn round_trip(&self) -> RoundTrip {
+        self.round_trip
     }
 
     fn measure(&mut self, now: Time, sample: Span) {
         let trip = &mut self.round_trip;
         trip.latest = sample;
-        match trip.smoothed {
-            None => (trip.smoothed, trip.jitter) = (Some(sample), sample / 2),
+        let (smoothed, jitter) = match trip.smoothed {
+            None => (sample, sample / 2),
             Some(smoothed) => {
                 let off = if sample > smoothed { sample - smoothed } else { smoothed - sample };
-                trip.jitter = (trip.jitter * 3 + off) / 4;
-                trip.smoothed = Some((smoothed * 7 + sample) / 8);
+                ((smoothed * 7 + sample) / 8, (trip.jitter * 3 + off) / 4)
             }
-        }
+        };
+        (trip.smoothed, trip.jitter) = (Some(smoothed), jitter);
+        // The other end may gather acknowledgements for a while.
+        self.expiry = (smoothed + jitter * 4 + super::ACKNOWLEDGE_WITHIN * 2).max(EXPIRY_MIN);
         if now - self.stretch_began >= STRETCH {
             self.shortest = [None, self.shortest[0]];
             self.stretch_began = now;

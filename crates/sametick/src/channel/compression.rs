@@ -32,6 +32,16 @@ impl Compression {
         zero_runs::write_message(bits, payload, scratch);
     }
 
+    /// The payload behind `bits` if nothing was done to it.
+    #[inline]
+    pub(super) fn untouched<'b>(bits: &BitReader<'b>) -> Option<&'b [u8]> {
+        let mut bits = bits.clone();
+        let is_shortened = bits.read_bool();
+        bits.align();
+        let payload = bits.rest();
+        (!is_shortened && !bits.failed()).then_some(payload)
+    }
+
     /// Reads a payload whatever was done to it.
     pub(super) fn read<'a, 'b: 'a>(
         bits: &mut BitReader<'b>,

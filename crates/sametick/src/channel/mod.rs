@@ -343,6 +343,13 @@ impl Channel {
         }
     }
 
+    /// Whether [`advance`](Channel::advance) has something to do before [`next_wake`](Channel::next_wake):
+    /// to tell what became of messages, or to end.
+    #[inline]
+    pub fn has_news(&self) -> bool {
+        self.state != State::Open || self.sent.has_resolved() || self.outbox.has_given_up()
+    }
+
     /// Finds what was lost, and whether the other end still speaks.
     pub fn advance(&mut self, now: Time, tell: &mut impl FnMut(Event<'_>)) {
         self.sent.expire(now);
@@ -395,21 +402,34 @@ impl Channel {
             State::Open => {
                 let quiet = self.spoke_at + self.settings.keep_alive;
                 let quiet = if self.ping_is_due { self.spoke_at } else { quiet };
-                let acknowledge = self.received.waiting_since().map(|since| {
-                    // As in `plan`: without a budget they gather for longer.
-                    let patient = ACKNOWLEDGE_WITHIN * u64::from(PATIENCE_WITHOUT_BUDGET);
-                    let affordable = self.rate.affordable_at(self.settings.overhead_bytes + 1);
-                    affordable.clamp(since + ACKNOWLEDGE_WITHIN, since + patient)
-                });
+                let mut wake = quiet.min(self.next_deadline());
+                if let Some(since) = self.received.waiting_since() {
+                    wake = wake.min(self.acknowledge_at(since));
+                }
+                if self.outbox.is_empty() && self.outgoing.is_empty() {
+                    return wake;
+                }
                 let payload = self.outbox.peek().map(Next::body_bytes);
                 let fragment =
                     self.outgoing.urgent_bytes().map(|_| HEAD_BYTES_MAX + FRAGMENT_BYTES_MAX);
                 let bytes = payload.or(fragment).map(|bytes| bytes + self.settings.overhead_bytes);
                 let affordable = bytes.map(|bytes| self.rate.affordable_at(bytes));
-                let asked = quiet.min(self.next_deadline());
-                [acknowledge, affordable].into_iter().flatten().fold(asked, Time::min)
+                affordable.map_or(wake, |affordable| affordable.min(wake))
             }
         }
+    }
+
+    /// When packets that came since then are acknowledged, if nothing else is sent before. As in `plan`:
+    /// without a budget they gather for longer.
+    #[inline]
+    fn acknowledge_at(&self, since: Time) -> Time {
+        let affordable = self.rate.affordable_at(self.settings.overhead_bytes + 1);
+        let crowd = self.received.unacknowledged();
+        let due = |patience: u32| {
+            let is_crowded = crowd >= UNACKNOWLEDGED_MAX * patience;
+            if is_crowded { since } else { since + ACKNOWLEDGE_WITHIN * u64::from(patience) }
+        };
+        affordable.max(due(1)).min(due(PATIENCE_WITHOUT_BUDGET))
     }
 
     /// When to call [`advance`](Channel::advance) at the latest, if nothing may be sent at present.
@@ -427,6 +447,11 @@ impl Channel {
     /// The newest of our packets that the other end says it has; zero before any.
     pub fn newest_acknowledged(&self) -> u64 {
         self.newest_acknowledged
+    }
+
+    /// When we sent the newest packet that the other end says it has; none before any.
+    pub fn delivered_at(&self) -> Option<Time> {
+        self.sent.delivered_at()
     }
 
     /// How long ago the other end was last heard.

@@ -109,6 +109,7 @@ impl Body {
         Self { acknowledged, goodbye: None, payload: Payload::None, reliables: 0 }
     }
 
+    #[inline]
     pub(super) fn write(&self, bits: &mut BitWriter) {
         bits.write_bool(self.acknowledged.is_some());
         if let Some(acknowledged) = self.acknowledged {
@@ -142,6 +143,7 @@ impl Body {
     }
 
     /// Reads a head; `next_number` is the first packet number that we have not sent yet.
+    #[inline]
     pub(super) fn read(bits: &mut BitReader<'_>, next_number: u64) -> Option<Self> {
         let acknowledged =
             if bits.read_bool() { Some(read_acknowledgement(bits, next_number)) } else { None };
@@ -173,6 +175,7 @@ impl Body {
     }
 }
 
+#[inline]
 fn write_acknowledgement(acknowledged: Acknowledgement, bits: &mut BitWriter) {
     let Acknowledgement { newest, before, delay } = acknowledged;
     bits.write(newest & 0xffff, NUMBER_BITS);
@@ -184,10 +187,14 @@ fn write_acknowledgement(acknowledged: Acknowledgement, bits: &mut BitWriter) {
     }
 }
 
+#[inline]
 fn read_acknowledgement(bits: &mut BitReader<'_>, next_number: u64) -> Acknowledgement {
-    let newest = below(next_number, bits.read(NUMBER_BITS) as u16);
-    let delay = Span::micros(bits.read(DELAY_BITS) * DELAY_UNIT_MICROS);
-    let before = if bits.read_bool() { bits.read(32) as u32 } else { u32::MAX };
+    let word = bits.read(NUMBER_BITS + DELAY_BITS + 1);
+    let newest = below(next_number, word as u16);
+    let delay = word >> NUMBER_BITS & ((1 << DELAY_BITS) - 1);
+    let delay = Span::micros(delay * DELAY_UNIT_MICROS);
+    let has_gaps = word >> (NUMBER_BITS + DELAY_BITS) != 0;
+    let before = if has_gaps { bits.read(32) as u32 } else { u32::MAX };
     Acknowledgement { newest, before, delay }
 }
 

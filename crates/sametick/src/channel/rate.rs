@@ -106,6 +106,9 @@ impl Rate {
     /// When the budget will allow a packet of `bytes`.
     pub(super) fn affordable_at(&self, bytes: usize) -> Time {
         let missing = (bytes as i64 * MICROS - self.credit).max(0) as u64;
+        if missing == 0 {
+            return self.refilled_at;
+        }
         self.refilled_at + Span::micros(missing.div_ceil(self.refill_per_second()))
     }
 

@@ -121,6 +121,11 @@ impl Outgoing {
         held + self.fragments.capacity() * size_of::<Fragment>() + heap_of(&self.spare)
     }
 
+    /// Whether nothing is on its way or waiting.
+    pub(super) fn is_empty(&self) -> bool {
+        self.fragments.is_empty()
+    }
+
     /// Whether any fragment should be sent as soon as may be, and the bytes that all of them take.
     pub(super) fn urgent_bytes(&self) -> Option<usize> {
         let urgent = self.window().filter(|(_, f)| f.state == FragmentState::Waiting);

@@ -154,6 +154,11 @@ impl Outbox {
         Some(verdict(!lost))
     }
 
+    /// Whether any message was given up that nobody was told of.
+    pub(super) fn has_given_up(&self) -> bool {
+        !self.given_up.is_empty()
+    }
+
     /// The tokens of messages that were never sent whole.
     pub(super) fn take_given_up(&mut self) -> impl Iterator<Item = u32> {
         self.given_up.drain(..)
@@ -243,16 +248,19 @@ impl Inbox {
                 (Some(Piece { first: near(number, first), index, count }), depends_on)
             }
         };
+        let after = depends_on.map_or(0, |low| near(reliable_end, low));
+        let mut accept = |inbox: &mut Self, bytes: &[u8]| match piece {
+            None => Ok(inbox.accept(number, after, bytes, reliable_end, tell)),
+            Some(piece) if piece.first > number => Err(Malformed),
+            Some(piece) => inbox.accept_piece(piece, after, bytes, reliable_end, tell),
+        };
+        if let Some(bytes) = Compression::untouched(bits) {
+            return accept(self, bytes);
+        }
         // Taken out while it lends the message, and put back.
         let mut scratch =
             self.scratch.take().unwrap_or_else(|| BitWriter::growing(PAYLOAD_BYTES_MAX));
-        let bytes = Compression::read(bits, &mut scratch)?;
-        let after = depends_on.map_or(0, |low| near(reliable_end, low));
-        let dropped = match piece {
-            None => Ok(self.accept(number, after, bytes, reliable_end, tell)),
-            Some(piece) if piece.first > number => Err(Malformed),
-            Some(piece) => self.accept_piece(piece, after, bytes, reliable_end, tell),
-        };
+        let dropped = Compression::read(bits, &mut scratch).and_then(|bytes| accept(self, bytes));
         self.scratch = Some(scratch);
         dropped
     }

@@ -105,6 +105,7 @@ impl Connection {
 
     /// Opens a datagram that names this connection: its number and its body. One that is not genuine
     /// changes nothing.
+    #[inline]
     pub(super) fn open<'a>(
         &mut self,
         peer: Peer,
@@ -211,9 +212,14 @@ impl Connection {
     }
 
     /// When something is due at the latest.
+    #[inline]
     pub(super) fn next_wake(&self) -> Time {
         if let Some(at) = self.ended_at {
-            at + ZOMBIE_TIME
+            // An end that did not hear the goodbye may be hearing it again.
+            let is_answering = matches!(self.channel.state(), State::Closing(_));
+            let answers = is_answering && self.path.allows(DATAGRAM_BYTES_MAX);
+            let answer_at = if answers { self.channel.next_wake() } else { Time::MAX };
+            answer_at.min(at + ZOMBIE_TIME)
         } else if !self.is_confirmed {
             self.began_at + HALF_OPEN_TIMEOUT
         } else if !self.path.allows(PROBE_BYTES_MAX) {

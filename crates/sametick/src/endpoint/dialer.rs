@@ -11,7 +11,7 @@ use crate::peer::Peer;
 use crate::secure::{
     ClientToken, Connected, ConnectionId, Denial, Knock, Outcome, Random, ResetToken, is_handshake,
 };
-use crate::time::Time;
+use crate::time::{Span, Time};
 
 /// What a dialer tells its owner.
 #[derive(Debug)]
@@ -90,6 +90,26 @@ impl Dialer {
             Stage::Knocking(_) => false,
             Stage::Here(connection, _) => connection.has_ended(),
             Stage::Over => true,
+        }
+    }
+
+    /// Where it knocks, or is connected.
+    pub fn server(&self) -> Peer {
+        self.server
+    }
+
+    /// Whether it knocks and the server has answered: then the token may be used up.
+    pub fn is_answered(&self) -> bool {
+        matches!(&self.stage, Stage::Knocking(knock) if knock.is_answered())
+    }
+
+    /// How long ago the server was last heard; none while not connected.
+    pub fn silence(&self, now: Time) -> Option<Span> {
+        match &self.stage {
+            Stage::Here(connection, _) if !connection.has_ended() => {
+                Some(connection.channel.silence(now))
+            }
+            Stage::Here(..) | Stage::Knocking(_) | Stage::Over => None,
         }
     }
 

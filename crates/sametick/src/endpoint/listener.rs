@@ -3,12 +3,13 @@
 use super::connection::{Connection, LastSealed};
 use crate::bits::BitWriter;
 use crate::channel::{
-    BODY_BYTES_MAX, Backlogged, CloseReason, DATAGRAM_BYTES_MAX, Event, Settings, Statistics,
+    BODY_BYTES_MAX, Backlogged, CloseReason, DATAGRAM_BYTES_MAX, Event, Settings, State, Statistics,
 };
 use crate::peer::Peer;
 use crate::secure::{
     Accepted, Applicant, ConnectionId, Counters, Denial, Gate, GateConfig, HALF_OPEN_TIMEOUT,
-    Place, Random, Refusal, Reply, Resume, TokenLog, Verdict, connection_id_of, is_handshake,
+    Place, Random, Refusal, Reply, Resume, TokenKey, TokenLog, Verdict, connection_id_of,
+    is_handshake,
 };
 use crate::time::{Span, Time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -101,6 +102,9 @@ pub struct Listener {
     unix_seconds_at_zero: u64,
     /// By slot.
     connections: Vec<Option<Box<Connection>>>,
+    /// By slot as far as any was used, before when nothing is due on a connection: nearly always it is
+    /// passed over with a look at this. Whoever does anything to a connection notes it here.
+    wakes: Vec<Time>,
     /// By name, those whose client has not spoken yet. Each has a slot waiting for it, which an older
     /// session of the same client keeps until then: a hello that was long under way ends nothing.
     half_open: BTreeMap<[u8; ConnectionId::BYTES], Box<Connection>>,
@@ -128,6 +132,7 @@ impl Listener {
             channel: config.channel,
             unix_seconds_at_zero: config.unix_seconds_at_zero,
             connections: (0..slots).map(|_| None).collect(),
+            wakes: Vec::new(),
             half_open: BTreeMap::new(),
             leaving: Vec::new(),
             cookie_secret_at: now,
@@ -224,6 +229,7 @@ impl Listener {
             connection.take(now, opened, &mut |event| {
                 tell(ListenerEvent::Message { connection: id, event });
             });
+            self.wakes[usize::from(id.slot())] = connection.next_wake();
         }
         None
     }
@@ -234,8 +240,9 @@ impl Listener {
             self.remove_half_open(overdue);
         }
         self.half_open.retain(|_, connection| now - connection.began_at < HALF_OPEN_TIMEOUT);
-        for place in &mut self.connections {
-            let Some(connection) = place else { continue };
+        for (place, wake) in self.connections.iter_mut().zip(&mut self.wakes) {
+            let is_due = |c: &&mut Box<Connection>| now >= *wake || c.channel.has_news();
+            let Some(connection) = place.as_mut().filter(is_due) else { continue };
             let (id, client_id) = (connection.id, connection.client_id);
             let ended = connection.advance(now, &mut |event| {
                 tell(ListenerEvent::Message { connection: id, event });
@@ -243,8 +250,9 @@ impl Listener {
             if let Some(reason) = ended {
                 tell(ListenerEvent::Left { connection: id, client_id, reason });
             }
+            *wake = connection.next_wake();
             if connection.is_forgotten(now) {
-                *place = None;
+                (*place, *wake) = (None, Time::MAX);
             }
         }
         // Their end has been told already; what is left is to be polite.
@@ -260,12 +268,16 @@ impl Listener {
                 return Some((connection.peer(), &self.datagram));
             }
         }
-        while let Some(place) = self.connections.get_mut(self.cursor) {
-            if let Some(connection) = place
-                && connection.transmit(now, &mut self.body, &mut self.datagram)
-            {
-                self.last_sealed = connection.last_sealed;
-                return Some((connection.peer(), &self.datagram));
+        while let Some(ahead) = self.wakes[self.cursor..].iter().position(|wake| now >= *wake) {
+            let slot = self.cursor + ahead;
+            self.cursor = slot;
+            if let Some(connection) = &mut self.connections[slot] {
+                let is_sent = connection.transmit(now, &mut self.body, &mut self.datagram);
+                self.wakes[slot] = connection.next_wake();
+                if is_sent {
+                    self.last_sealed = connection.last_sealed;
+                    return Some((connection.peer(), &self.datagram));
+                }
             }
             self.cursor += 1;
         }
@@ -276,8 +288,10 @@ impl Listener {
     /// When to call [`advance`](Listener::advance) and [`transmit`](Listener::transmit) at the
     /// latest, if nothing is received and nothing sent before.
     pub fn next_wake(&self) -> Time {
+        let half_open = self.half_open.values().map(|connection| connection.next_wake());
         let leaving = self.leaving.iter().map(Connection::next_wake);
-        self.iter().map(Connection::next_wake).chain(leaving).min().unwrap_or(Time::MAX)
+        let wakes = self.wakes.iter().copied().fold(Time::MAX, Time::min);
+        half_open.chain(leaving).fold(wakes, Time::min)
     }
 
     /// The log of used tokens, to be kept when the server stops: then no token serves twice, even
@@ -288,14 +302,17 @@ impl Listener {
 
     /// Takes a reliable message for a client.
     pub fn send_reliable(&mut self, to: ConnectionId, message: &[u8]) -> Result<(), Backlogged> {
-        let connection = find(&mut self.connections, to);
-        connection.map_or(Ok(()), |connection| connection.channel.send_reliable(message))
+        let Some(connection) = find(&mut self.connections, to) else { return Ok(()) };
+        let sent = connection.channel.send_reliable(message);
+        self.wake(to);
+        sent
     }
 
     /// Takes an unreliable message for a client; `token` names it in what is told of its fate.
     pub fn send_unreliable(&mut self, to: ConnectionId, token: u32, message: &[u8]) {
         if let Some(connection) = find(&mut self.connections, to) {
             connection.channel.send_unreliable(token, message);
+            self.wake(to);
         }
     }
 
@@ -316,7 +333,17 @@ impl Listener {
     pub fn close(&mut self, now: Time, to: ConnectionId, reason: CloseReason) {
         if let Some(connection) = find(&mut self.connections, to) {
             connection.channel.close(now, reason);
+            self.wake(to);
         }
+    }
+
+    /// Has a connection looked after at once.
+    fn wake(&mut self, connection: ConnectionId) {
+        let slot = usize::from(connection.slot());
+        if self.wakes.len() <= slot {
+            self.wakes.resize(slot + 1, Time::MAX);
+        }
+        self.wakes[slot] = Time::ZERO;
     }
 
     /// What was counted and measured on a connection.
@@ -327,6 +354,30 @@ impl Listener {
     /// Where a client is at present.
     pub fn peer(&self, of: ConnectionId) -> Option<Peer> {
         self.iter().find(|connection| connection.id == of).map(Connection::peer)
+    }
+
+    /// Where a client is, and when we sent the newest packet that it has; none if it is not here. The
+    /// first that it has is the one that let it in.
+    pub fn lent(&self, of: ConnectionId) -> Option<(Peer, Time)> {
+        let connection = self.connections.get(usize::from(of.slot()))?.as_deref()?;
+        let is_here = connection.id == of && connection.channel.state() == State::Open;
+        let delivered_at = connection.channel.delivered_at().unwrap_or(connection.began_at);
+        is_here.then_some((connection.peer(), delivered_at))
+    }
+
+    /// The game and its version.
+    pub fn protocol_id(&self) -> u64 {
+        self.gate.protocol_id()
+    }
+
+    /// Seals what lets a client come back.
+    pub(crate) fn ticket_key(&self) -> &TokenKey {
+        self.gate.ticket_key()
+    }
+
+    /// The seconds since 1970.
+    pub fn unix_seconds(&self, now: Time) -> u64 {
+        self.unix_seconds_at_zero + now.as_micros() / 1_000_000
     }
 
     fn iter(&self) -> impl Iterator<Item = &Connection> {
@@ -345,7 +396,7 @@ impl Listener {
             self.gate.rotate_cookie_secret(now, random);
             self.cookie_secret_at = now;
         }
-        let unix_seconds = self.unix_seconds_at_zero + now.as_micros() / 1_000_000;
+        let unix_seconds = self.unix_seconds(now);
         let (connections, half_open, tick) = (&self.connections, &self.half_open, self.tick);
         let mut admit = |applicant: &Applicant| {
             let others = half_open.values().filter(|c| c.client_id != applicant.client_id);
@@ -408,9 +459,13 @@ impl Listener {
         // An identity has one session, whatever slot an older one has; a slot has one connection.
         for (slot, place) in self.connections.iter_mut().enumerate() {
             let is_own = place.as_ref().is_some_and(|old| old.client_id == client_id);
-            if (is_own || slot == usize::from(id.slot()))
-                && let Some(mut old) = place.take().filter(|old| !old.has_ended())
-            {
+            if !is_own && slot != usize::from(id.slot()) {
+                continue;
+            }
+            if let Some(wake) = self.wakes.get_mut(slot) {
+                *wake = Time::MAX;
+            }
+            if let Some(mut old) = place.take().filter(|old| !old.has_ended()) {
                 let (connection, client_id) = (old.id, old.client_id);
                 tell(ListenerEvent::Left { connection, client_id, reason: CloseReason::Replaced });
                 old.channel.close(now, CloseReason::Replaced);
@@ -420,6 +475,7 @@ impl Listener {
             }
         }
         self.connections[usize::from(id.slot())] = Some(connection);
+        self.wake(id);
         let user_data = &user_data;
         tell(ListenerEvent::Connected { connection: id, client_id, user_data, resume });
     }

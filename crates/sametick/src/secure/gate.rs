@@ -232,6 +232,16 @@ impl Gate {
         self.cookies.rotate(now, random);
     }
 
+    /// The game and its version.
+    pub fn protocol_id(&self) -> u64 {
+        self.protocol_id
+    }
+
+    /// Seals what this gate lets in again.
+    pub(crate) fn ticket_key(&self) -> &TokenKey {
+        &self.ticket_key
+    }
+
     /// The log of used tokens, to be saved when the server stops.
     pub fn token_log(&self) -> &TokenLog {
         &self.log

@@ -119,6 +119,11 @@ impl Knock {
         (!self.is_over).then(|| self.next_send.min(self.deadline))
     }
 
+    /// Whether the server has answered at all: then the token may be used up.
+    pub fn is_answered(&self) -> bool {
+        self.handshake.is_some()
+    }
+
     /// Whether no answer came in time.
     pub fn timed_out(&self, now: Time) -> bool {
         !self.is_over && now >= self.deadline

@@ -50,6 +50,7 @@ pub use noise::SessionKeys;
 pub use packet::{
     Exhausted, Opener, Packet, Protection, Refusal, Sealer, Side, TlsSession, connection_id_of,
 };
+pub(crate) use random::Seedling;
 pub use random::{Random, SystemRandom};
 pub use reset::{RESET_INTERVAL, ResetToken};
 pub use secret::{SECRET_BYTES, Secret};

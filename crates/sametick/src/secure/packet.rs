@@ -157,6 +157,7 @@ impl Sealer {
     /// the last [`Sealer::tag_bytes`]; header and tag are written around it. Allocates nothing.
     ///
     /// Asserts that the number was not used before and that the flags leave the highest bit clear.
+    #[inline]
     pub fn seal_in_place(
         &mut self,
         number: u64,
@@ -224,6 +225,7 @@ pub enum Refusal {
 impl Opener {
     /// Checks, decrypts and marks a packet. A refused datagram changes nothing but the count of
     /// forgeries; its bytes are then worthless. Allocates nothing.
+    #[inline]
     pub fn open_in_place<'a>(&mut self, datagram: &'a mut [u8]) -> Result<Packet<'a>, Refusal> {
         let tag_bytes = if self.key.is_some() { PACKET_TAG_BYTES } else { 0 };
         if datagram.len() < self.header_bytes + tag_bytes || datagram[0] & HANDSHAKE_BIT != 0 {

@@ -1,5 +1,6 @@
 //! Where unpredictable bytes come from. Draws none by itself: every caller hands its source in.
 
+use super::secret::{SECRET_BYTES, Secret};
 use ring::rand::{SecureRandom, SystemRandom as RingRandom};
 
 /// A source of bytes that nobody can foresee.
@@ -39,6 +40,32 @@ impl Random for SystemRandom {
     /// Panics if the system refuses: a key of zeros would be worse than none.
     fn fill(&mut self, bytes: &mut [u8]) {
         self.0.fill(bytes).expect("the system gives random bytes");
+    }
+}
+
+/// A source that was sown from another, for moments at which none is handed in.
+pub(crate) struct Seedling {
+    secret: Secret,
+    drawn: u32,
+}
+
+impl Seedling {
+    pub(crate) fn new(random: &mut dyn Random) -> Self {
+        Self { secret: Secret::generate(random), drawn: 0 }
+    }
+}
+
+impl Random for Seedling {
+    fn fill(&mut self, bytes: &mut [u8]) {
+        for part in bytes.chunks_mut(SECRET_BYTES) {
+            let drawn = self.secret.child(self.drawn);
+            part.copy_from_slice(&drawn.as_bytes()[..part.len()]);
+            // The last child of all is the parent of the next.
+            match self.drawn.checked_add(1) {
+                Some(next) => self.drawn = next,
+                None => (self.secret, self.drawn) = (drawn.derive("sametick 2026 seedling"), 0),
+            }
+        }
     }
 }
 

@@ -36,6 +36,7 @@ impl Window {
     }
 
     /// The number that ends in `low` and is nearest to the next one.
+    #[inline]
     pub(super) fn reconstruct(&self, low: u16) -> u64 {
         let candidate = (self.next & !(LAP - 1)) | u64::from(low);
         if candidate + LAP / 2 <= self.next {
@@ -48,6 +49,7 @@ impl Window {
     }
 
     /// Whether a packet of this number may still come. Changes nothing.
+    #[inline]
     pub(super) fn check(&self, number: u64) -> Result<(), Unwelcome> {
         if number >= PACKET_NUMBERS {
             return Err(Unwelcome::Exhausted);
@@ -66,6 +68,7 @@ impl Window {
     }
 
     /// Marks a number that was checked and whose packet proved authentic.
+    #[inline]
     pub(super) fn advance(&mut self, number: u64) {
         debug_assert!(self.check(number).is_ok(), "a number is marked once");
         if number >= self.next {

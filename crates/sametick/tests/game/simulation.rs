@@ -237,6 +237,7 @@ impl Play {
                     guest.load_at = Some((now + Span::millis(wait), content));
                 }
                 ClientEvent::Denied(_) | ClientEvent::Left(_) => guest.back_at = now,
+                ClientEvent::Migrating(_) => unreachable!("nobody hosts this game"),
             }
         }
         guest.ticket = client.ticket().cloned().or(guest.ticket.take());
