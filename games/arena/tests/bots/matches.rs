@@ -48,7 +48,7 @@ fn everyone_against_everyone_in_halls() {
 
 #[test]
 fn everyone_against_everyone_on_the_field() {
-    (1..=5).for_each(|level| check_scores(&play(2, Mode::FreeForAll, &[level; 16], 45.0, 1), 4));
+    (1..=5).for_each(|level| check_scores(&play(2, Mode::FreeForAll, &[level; 12], 40.0, 1), 2));
 }
 
 #[test]
