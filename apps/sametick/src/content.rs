@@ -1,0 +1,131 @@
+//! What is played, chosen by name: maps that come with the game or stand in a file, and modes.
+
+use anyhow::{Context, bail};
+use clap::ValueEnum;
+use sametick_arena::map::MAPS;
+use sametick_arena::{Content, Map, Mode, Tuning};
+use std::path::Path;
+
+/// The modes by the names that players know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ModeName {
+    /// Everyone against everyone
+    Ffa,
+    /// Two teams
+    Tdm,
+    /// Two players, the others watch
+    Duel,
+    /// Targets instead of enemies
+    Targets,
+}
+
+impl ModeName {
+    pub(crate) fn mode(self) -> Mode {
+        match self {
+            Self::Ffa => Mode::FreeForAll,
+            Self::Tdm => Mode::Teams,
+            Self::Duel => Mode::Duel,
+            Self::Targets => Mode::Practice,
+        }
+    }
+}
+
+/// The map of this name, or in this file.
+pub(crate) fn load(map: &str, mode: ModeName) -> anyhow::Result<Content> {
+    let text = match MAPS.iter().find(|(name, _)| *name == map) {
+        Some((_, text)) => (*text).to_owned(),
+        None => read(map)?,
+    };
+    let content = Content::new(&text, mode.mode());
+    content.with_context(|| format!("the map {map} is damaged"))
+}
+
+fn read(map: &str) -> anyhow::Result<String> {
+    let names = MAPS.map(|(name, _)| name).join(", ");
+    if !Path::new(map).exists() {
+        bail!("there is no map {map:?}: choose {names}, or the path of a .map file");
+    }
+    let bytes = std::fs::read(map).with_context(|| format!("cannot read the map {map}"))?;
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(text),
+        Err(error) => {
+            let (line, column) = position(error.as_bytes(), error.utf8_error().valid_up_to());
+            bail!("the map {map} is damaged: line {line}, column {column}: this is no text")
+        }
+    }
+}
+
+/// The line and the column of a byte, from 1.
+pub(crate) fn position(text: &[u8], at: usize) -> (usize, usize) {
+    let before = &text[..at.min(text.len())];
+    let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+    (line, 1 + String::from_utf8_lossy(&before[line_start..]).chars().count())
+}
+
+/// All games that a player can join without being told which: the maps that come with the game, in every
+/// mode, and one that was asked for.
+#[derive(Debug)]
+pub(crate) struct Shelf {
+    contents: Vec<(u64, Content)>,
+}
+
+impl Shelf {
+    /// With a map from a file or by name in front, if one is given.
+    pub(crate) fn new(map: Option<&str>) -> anyhow::Result<Self> {
+        let mut texts = Vec::new();
+        if let Some(map) = map {
+            texts.push(load(map, ModeName::Ffa)?.map);
+        }
+        for (name, _) in MAPS {
+            texts.push(load(name, ModeName::Ffa)?.map);
+        }
+        let in_modes = |map: Map| {
+            ModeName::value_variants().iter().map(move |mode| {
+                let (map, mode) = (map.clone(), mode.mode());
+                let content = Content { map, tuning: Tuning::default(), mode };
+                (content.name(), content)
+            })
+        };
+        Ok(Self { contents: texts.into_iter().flat_map(in_modes).collect() })
+    }
+
+    /// Only this one.
+    pub(crate) fn of(content: Content) -> Self {
+        Self { contents: vec![(content.name(), content)] }
+    }
+
+    /// What is tried first.
+    pub(crate) fn first(&self) -> Content {
+        self.contents[0].1.clone()
+    }
+
+    /// The content of this name.
+    pub(crate) fn find(&self, name: u64) -> Option<Content> {
+        self.contents.iter().find(|(known, _)| *known == name).map(|(_, content)| content.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_position_counts_lines_and_characters_from_one() {
+        assert_eq!(position(b"", 0), (1, 1));
+        assert_eq!(position(b"a\nbc", 3), (2, 2));
+        assert_eq!(position("ä\nöx".as_bytes(), 5), (2, 2));
+        assert_eq!(position(b"a", 99), (1, 2));
+    }
+
+    #[test]
+    fn every_map_is_found_in_every_mode() {
+        let shelf = Shelf::new(None).unwrap();
+        for (map, _) in MAPS {
+            for mode in ModeName::value_variants() {
+                let content = load(map, *mode).unwrap();
+                assert_eq!(shelf.find(content.name()).unwrap().mode, mode.mode(), "{map}");
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! One headless player: a real client on a socket of its own, a pilot, and what it met with.
+
+use super::name::Spelling;
+use super::pilot::Pilot;
+use super::tally::Tally;
+use crate::content::Shelf;
+use sametick::secure::{ClientToken, Random};
+use sametick::{Client, ClientEvent, Peer, Span, Tick, Time, View};
+use sametick_arena::vector::{length, subtract};
+use sametick_arena::{Arena, Content, Fighter, Seat};
+use sametick_links::{Conditioned, Link, UdpLink, drive_client};
+use std::collections::VecDeque;
+
+/// For so many ticks one's own predictions are remembered, to be compared with what became of them.
+const REMEMBERED_MAX: usize = 512;
+
+/// One player.
+pub(crate) struct Player {
+    client: Client<Arena>,
+    link: Conditioned<UdpLink>,
+    server: Peer,
+    content: Content,
+    pilot: Box<dyn Pilot>,
+    spelling: Spelling,
+    thought: (Tick, Time),
+    snapshot: Tick,
+    /// Where it thought to be, by tick.
+    predicted: VecDeque<(Tick, Fighter)>,
+    pub(crate) tally: Tally,
+}
+
+/// What a player needs to begin.
+pub(crate) struct Start {
+    pub(crate) server: Peer,
+    pub(crate) token: ClientToken,
+    pub(crate) content: Content,
+    pub(crate) view: View,
+    pub(crate) link: Conditioned<UdpLink>,
+    pub(crate) pilot: Box<dyn Pilot>,
+    pub(crate) name: String,
+}
+
+impl Player {
+    /// Knocks.
+    pub(crate) fn new(start: Start, now: Time, random: &mut dyn Random) -> Self {
+        let Start { server, token, content, view, link, pilot, name } = start;
+        Self {
+            client: Client::new(server, token, content.clone(), view, now, random),
+            link,
+            server,
+            content,
+            pilot,
+            spelling: Spelling::new(name),
+            thought: (Tick(0), now),
+            snapshot: Tick(0),
+            predicted: VecDeque::new(),
+            tally: Tally::default(),
+        }
+    }
+
+    /// Takes what has come, decides, and sends.
+    pub(crate) fn drive(&mut self, now: Time, shelf: &Shelf) {
+        drive_client(&mut self.client, &mut self.link, self.server, now);
+        for event in self.client.take_events() {
+            self.heed(now, event, shelf);
+        }
+        self.compare();
+        self.think(now);
+        // What happens to be seen is of no use here, but is not to pile up.
+        self.client.take_effects();
+    }
+
+    /// When it has something to do, if nothing comes before.
+    pub(crate) fn next_wake(&self) -> Time {
+        self.client.next_wake().min(self.link.next_wake().unwrap_or(Time::MAX))
+    }
+
+    /// Sleeps on its own socket.
+    pub(crate) fn wait(&mut self, clock: &sametick_links::Clock, until: Time) {
+        self.link.wait(clock, until);
+    }
+
+    /// Says goodbye.
+    pub(crate) fn leave(&mut self, now: Time) {
+        self.client.close(now);
+    }
+
+    /// Whether nothing more will come or go.
+    pub(crate) fn is_over(&self) -> bool {
+        self.client.is_over()
+    }
+
+    /// What it met with until now.
+    pub(crate) fn tally(&mut self, now: Time) -> Tally {
+        self.tally.late_commands = self.client.repeated();
+        self.tally.malformed = self.client.malformed();
+        if let (Some(joined_at), None) = (self.tally.joined_at, self.tally.left) {
+            self.tally.played = now - joined_at;
+        }
+        self.tally.clone()
+    }
+
+    fn heed(&mut self, now: Time, event: ClientEvent, shelf: &Shelf) {
+        match event {
+            ClientEvent::Joined(_) => _ = self.tally.joined_at.get_or_insert(now),
+            ClientEvent::Denied(denial) => self.tally.denied = Some(denial),
+            ClientEvent::GameChanged { content } => match shelf.find(content) {
+                Some(content) => {
+                    self.content = content.clone();
+                    self.client.load(now, content);
+                }
+                None => self.tally.is_unknown_game = true,
+            },
+            // A server of ours is no host among players.
+            ClientEvent::Migrating(_) => {}
+            ClientEvent::Left(reason) => {
+                self.tally.played = self.tally.joined_at.map_or(Span::ZERO, |at| now - at);
+                self.tally.left = Some(reason);
+            }
+        }
+    }
+
+    /// Counts what a new snapshot says, and whether it is what was predicted of one's own body.
+    fn compare(&mut self) {
+        let (Some(snapshot), Some(me)) = (self.client.snapshot(), self.client.me()) else { return };
+        if snapshot.tick() == self.snapshot {
+            return;
+        }
+        self.snapshot = snapshot.tick();
+        self.tally.snapshots += 1;
+        let trip = self.client.statistics().and_then(|statistics| statistics.round_trip.smoothed);
+        self.tally.round_trip = trip.or(self.tally.round_trip);
+        self.tally.bytes_received = self.client.statistics().map_or(0, |s| s.bytes_received);
+        while self.predicted.front().is_some_and(|(tick, _)| *tick < self.snapshot) {
+            self.predicted.pop_front();
+        }
+        let told = snapshot.owned::<Fighter>(me).map(|(_, own)| own);
+        let thought = self.predicted.front().filter(|(tick, _)| *tick == self.snapshot);
+        let (Some(told), Some((_, thought))) = (told, thought) else { return };
+        let off = length(subtract(told.position, thought.position));
+        // Whoever dies or begins again was not meant to foresee it.
+        let is_elsewhere = told.teleports != thought.teleports;
+        if off > 0.0 && !is_elsewhere {
+            self.tally.corrections += 1;
+            self.tally.corrected_metres_max = self.tally.corrected_metres_max.max(off);
+        }
+        self.tally.compared += 1;
+    }
+
+    /// Decides once a tick.
+    fn think(&mut self, now: Time) {
+        let Some(me) = self.client.me() else { return };
+        let Some(predicted) = self.client.predicted() else { return };
+        let tick = predicted.tick();
+        if tick == self.thought.0 {
+            return;
+        }
+        if let Some((_, own)) = predicted.owned::<Fighter>(me) {
+            self.predicted.retain(|(known, _)| *known < tick);
+            self.predicted.push_back((tick, own.clone()));
+            if self.predicted.len() > REMEMBERED_MAX {
+                self.predicted.pop_front();
+            }
+        }
+        let seconds = (now - self.thought.1).as_seconds_f64().min(1.0) as f32;
+        self.thought = (tick, now);
+        let Some(world) = self.client.view(now) else { return };
+        let mut command = self.pilot.think(world, me, &self.content, seconds);
+        command.ready = true;
+        let known = world.all::<Seat>().find(|(_, seat)| seat.player == me.0);
+        self.spelling.spell(known.map(|(_, seat)| &*seat.name), &mut command);
+        self.client.command(command);
+    }
+}
