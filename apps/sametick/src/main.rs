@@ -108,7 +108,7 @@ fn one_line(error: &clap::Error) -> String {
     let lines = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:"));
     let lines = lines.take_while(|line| !line.starts_with("For more information"));
     let parts: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
-    let text = parts.join(" ");
+    let text = parts.join(" ").replace(" tip: ", "; ");
     text.strip_prefix("error: ").unwrap_or(&text).to_owned()
 }
 
