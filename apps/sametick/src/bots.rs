@@ -28,7 +28,7 @@ pub(crate) struct Options {
     /// Players
     #[arg(long, default_value_t = 1, value_parser = value_parser!(u32).range(1..=1000))]
     count: u32,
-    /// How long they play; 0 is until the server stops or Ctrl-C
+    /// How long they play, from when they have joined; 0 is until the server stops or Ctrl-C
     #[arg(long, default_value_t = 10, value_parser = value_parser!(u32).range(0..=1_000_000))]
     seconds: u32,
     #[command(flatten)]

@@ -23,6 +23,8 @@ use tally::{Summary, Tally};
 const THREADS_MAX: usize = 4;
 /// Players knock one after the other, lest a server take them for a flood.
 const KNOCK_EVERY: Span = Span::millis(5);
+/// How long a server may take to answer.
+const PATIENCE: Span = Span::seconds(5);
 /// A thread looks after all of its players at least this often.
 const LOOKS_EVERY: Span = Span::millis(1);
 /// How long one waits for one's own goodbye to be sent.
@@ -73,16 +75,23 @@ impl Crew {
     ) -> anyhow::Result<Vec<Tally>> {
         let mut coming = (first..self.client_ids.len()).step_by(every).peekable();
         let mut players: Vec<Player> = Vec::new();
-        let end = self.plays_for.map_or(Time::MAX, |span| Time::ZERO + span);
-        let mut turn = 0;
+        let (mut end, mut turn) = (Time::MAX, 0);
         loop {
             let now = clock.now();
             while let Some(index) = coming.next_if(|index| now >= knocks_at(*index)) {
                 players.push(self.begin(index, now)?);
             }
             players.iter_mut().for_each(|player| player.drive(now, &self.shelf));
+            let is_settled = coming.peek().is_none() && players.iter().all(Player::is_settled);
+            // The time of play begins when everyone knows whether it plays.
+            if end == Time::MAX
+                && (is_settled || now >= knocks_at(self.client_ids.len()) + PATIENCE)
+            {
+                end = self.plays_for.map_or(Time::MAX, |span| now + span);
+            }
             let is_empty = coming.peek().is_none() && players.iter().all(Player::is_over);
-            if now >= end || stop.is_asked() || is_empty {
+            let is_hopeless = end != Time::MAX && players.iter().all(|player| !player.has_joined());
+            if now >= end || stop.is_asked() || is_empty || is_hopeless {
                 break;
             }
             let knock = coming.peek().map_or(Time::MAX, |index| knocks_at(*index));

@@ -26,7 +26,7 @@ pub(crate) struct Player {
     snapshot: Tick,
     /// Where it thought to be, by tick.
     predicted: VecDeque<(Tick, Fighter)>,
-    pub(crate) tally: Tally,
+    tally: Tally,
 }
 
 /// What a player needs to begin.
@@ -83,6 +83,16 @@ impl Player {
     /// Says goodbye.
     pub(crate) fn leave(&mut self, now: Time) {
         self.client.close(now);
+    }
+
+    /// Whether it knows if it plays.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.has_joined() || self.is_over() || self.tally.is_unknown_game
+    }
+
+    /// Whether it plays or has played.
+    pub(crate) fn has_joined(&self) -> bool {
+        self.tally.joined_at.is_some()
     }
 
     /// Whether nothing more will come or go.

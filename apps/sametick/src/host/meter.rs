@@ -48,7 +48,7 @@ impl Meter {
 
     /// Takes down some work, after which the world is at a tick.
     pub(crate) fn worked(&mut self, took: Span, tick: u32) {
-        self.work = self.work + took;
+        self.work += took;
         let ticks = tick.wrapping_sub(self.last_tick);
         if ticks == 0 {
             return;
@@ -63,7 +63,7 @@ impl Meter {
     fn count(&mut self, took: Span) {
         self.ticks += 1;
         self.overruns += u64::from(took > self.tick_length);
-        self.sum = self.sum + took;
+        self.sum += took;
         let micros = took.as_micros();
         let bounds = BUCKETS_MICROS.iter().zip(&mut self.buckets);
         bounds.filter(|(bound, _)| micros <= **bound).for_each(|(_, count)| *count += 1);

@@ -72,3 +72,15 @@ fn the_command_line_goes_before_the_config() {
     let text = String::from_utf8(output.stdout).expect("text");
     assert!(text.contains("Corners (tdm), 100 ticks and 20 snapshots"), "{text}");
 }
+
+#[test]
+fn the_documented_options_are_those_of_the_program() {
+    let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/server.md");
+    let document = std::fs::read_to_string(document).expect("the document is there");
+    let rows = document.lines().filter_map(|line| line.strip_prefix("| `--"));
+    let documented: Vec<&str> = rows.filter_map(|row| row.split('`').next()).collect();
+    let printed = String::from_utf8(sametick(&["serve", "--print-config"]).stdout).expect("text");
+    let keys = printed.lines().filter_map(|line| line.split_once(" = "));
+    let keys: Vec<&str> = keys.map(|(key, _)| key.trim_start_matches("# ")).collect();
+    assert_eq!(documented, keys);
+}

@@ -52,7 +52,7 @@ fn addresses() {
         ["serve", "--map", "corners", "--address", "127.0.0.1:0", "--metrics", &metrics];
     expect(&arguments, &["TCP port", "is taken", "--metrics"]);
     // A socket that nobody reads.
-    let silent = ["bots", "--connect", &address, "--seconds", "1"];
+    let silent = ["bots", "--connect", &address];
     expect(&silent, &["nobody could join", &address, "sametick serve"]);
 }
 
