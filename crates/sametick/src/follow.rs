@@ -3,6 +3,7 @@
 //! `eye.rs`.
 
 use crate::authority::{self, Decisions};
+use crate::births;
 use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::clock::Clock;
 use crate::commands::CommandLog;
@@ -11,13 +12,11 @@ use crate::entity::EntityId;
 use crate::events::{self, Effect, Effects};
 use crate::eye::Eye;
 use crate::game::{Game, Stride};
+use crate::others::{self, Known};
 use crate::predict::PREDICTED_TICKS_MAX;
 use crate::record::{Layout, Precision};
 use crate::rewind::write_others;
-use crate::serve::{
-    Known, MARGIN_UNIT_MICROS, RECEIVED_BACK_MAX, RECEIVED_BITS, SNAPSHOT, TICK_BITS, read_births,
-    read_others,
-};
+use crate::serve::{MARGIN_UNIT_MICROS, RECEIVED_BACK_MAX, RECEIVED_BITS, SNAPSHOT, TICK_BITS};
 use crate::sight::History;
 use crate::snapshot::ServerTables;
 use crate::table::{Head, Table};
@@ -28,8 +27,8 @@ use crate::world::{PlayerId, Tick, World};
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// So many ticks after the server passed it, what was predicted and never confirmed is taken back.
-const CANCEL_TICKS: u32 = 30;
+/// So long after the server passed it, what was predicted and never confirmed is taken back.
+const CANCEL_AFTER: Span = Span::millis(500);
 
 /// How many names that the server gave to what we had predicted are remembered.
 const NAMES_MAX: usize = 64;
@@ -178,8 +177,8 @@ impl<G: Game> SnapshotClient<G> {
         let repeated = if bits.read_bool() { bits.read(6) } else { 0 };
         let margin = bits.read(15) as i64;
         let received = bits.read(RECEIVED_BITS) as u32;
-        let births = read_births(&mut bits, tick);
-        let others = read_others(&mut bits, &self.command_layout);
+        let births = births::read(&mut bits, tick);
+        let others = others::read(&mut bits, &self.command_layout);
         let part = self.tables.read(&mut bits, self.wire.all()).ok_or(Malformed)?;
         bits.finish()?;
         self.repeated += repeated;
@@ -213,8 +212,14 @@ impl<G: Game> SnapshotClient<G> {
         self.log.forget_until(self.own_tick);
         self.repredict();
         self.eye.has_news = true;
-        let known = &self.snapshot;
-        self.effects.settle(tick, CANCEL_TICKS, G::event_lasts, |entity| known.contains(entity));
+        let seen = &self.seen;
+        // Also who is gone by now was known, if its slot tells of it or of who came after it.
+        let knows = |entity: EntityId| {
+            let head = seen.head(entity.slot());
+            head.is_some_and(|head| head.id.generation() >= entity.generation())
+        };
+        let patience = CANCEL_AFTER.as_micros().div_ceil(self.tick_length.as_micros()) as u32;
+        self.effects.settle(tick, patience, G::event_lasts, knows);
         Ok(Some((tick, slots)))
     }
 
@@ -271,16 +276,16 @@ impl<G: Game> SnapshotClient<G> {
         self.bits.clear();
         self.bits.write(u64::from(self.game_id), 8);
         self.bits.write(u64::from(self.view.snapshot_every.min(255)), 8);
+        let claims = self.decisions.newest().filter(|_| self.trusted && self.view.predicts);
         self.bits.write_bool(self.view.wants_commands());
+        self.bits.write_bool(self.rewinds);
+        self.bits.write_bool(claims.is_some());
         let (newest, before) = self.tables.acknowledgement();
         self.bits.write(newest & 0xffff_ffff, 32);
         self.bits.write(u64::from(before), 32);
-        self.bits.write_bool(self.rewinds);
         if self.rewinds {
             write_others(&mut self.bits, self.view.others);
         }
-        let claims = self.decisions.newest().filter(|_| self.trusted && self.view.predicts);
-        self.bits.write_bool(claims.is_some());
         if let Some((_, claims)) = claims {
             authority::write(&mut self.bits, &self.layouts.state, claims);
         }

@@ -120,6 +120,7 @@ pub struct Turn<'a, G: Game> {
     /// Whether a target must be in sight in the present too.
     pub(crate) needs_sight: bool,
     pub(crate) stride: Stride,
+    pub(crate) is_predicted: bool,
     pub(crate) events: RefCell<Vec<Emitted<G::Event>>>,
     pub(crate) verdicts: RefCell<Vec<Verdict>>,
 }
@@ -232,6 +233,7 @@ impl<'a, G: Game> Turn<'a, G> {
             sights: None,
             needs_sight: false,
             stride: Stride::default(),
+            is_predicted: false,
             events: RefCell::default(),
             verdicts: RefCell::default(),
         }
@@ -245,6 +247,12 @@ impl<'a, G: Game> Turn<'a, G> {
     /// How long a tick takes, in seconds.
     pub fn dt(&self) -> f32 {
         self.tick_length.as_seconds_f64() as f32
+    }
+
+    /// Whether this is a client's guess, which the server may not confirm. Whatever needs all of the
+    /// world, such as a place to be born far from everyone, is for the other steps.
+    pub fn is_predicted(&self) -> bool {
+        self.is_predicted
     }
 
     /// Map and tuning.

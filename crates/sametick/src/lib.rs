@@ -81,6 +81,7 @@
 
 mod alone;
 mod authority;
+mod births;
 pub mod bits;
 mod blend;
 #[cfg(not(feature = "historical_bugs"))]
@@ -114,6 +115,7 @@ mod model;
 #[cfg(test)]
 mod netcode_tests;
 pub mod network;
+mod others;
 mod peer;
 mod predict;
 pub mod record;

@@ -69,6 +69,7 @@ impl<G: Game> SnapshotClient<G> {
                 commands: &self.commands,
                 sights: sight.map(|sight| Sights { past, players: vec![sight] }),
                 stride,
+                is_predicted: true,
                 ..Turn::new(tick, self.tick_length, self.seed, &self.content)
             };
             G::step(&mut self.predicted, &turn);

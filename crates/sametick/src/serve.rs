@@ -2,15 +2,15 @@
 //! it may see. Knows messages and players, no datagram.
 
 use crate::authority::{self, CLAIMS_MAX, Claim, Decisions, Trust};
+use crate::births::Births;
 use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::changes::Changes;
 use crate::commands::{AHEAD_TICKS_MAX, CommandQueue, read_moments};
-use crate::delta;
 use crate::entities::Layouts;
-use crate::entity::{EntityId, SLOT_BITS};
+use crate::entity::EntityId;
 use crate::events::{self, SAVED_EVENTS_MAX};
-use crate::fields::Networked;
 use crate::game::{Audience, Emitted, EventKey, Game, Sight, Sights, Turn, Verdict};
+use crate::others;
 use crate::record::{Layout, Precision, ROW_WORDS, Row};
 use crate::rewind::{self, Rewinding, Screen};
 use crate::sight::{self, History, Moment, Past};
@@ -21,7 +21,7 @@ use crate::succession::Estate;
 use crate::time::{Span, Time};
 use crate::versions::{VersionId, Versions, WireLayouts};
 use crate::view::Others;
-use crate::world::{BIRTHS_MAX, Birth, PlayerId, Tick, World};
+use crate::world::{PlayerId, Tick, World};
 use std::cell::OnceCell;
 use std::collections::VecDeque;
 
@@ -101,6 +101,8 @@ pub(crate) struct SnapshotServer<G: Game> {
     /// The commands of one message, and room for reading one.
     commands_read: Vec<(Tick, G::Command)>,
     command_row: Box<Row>,
+    /// The same, written for those who predict others.
+    others: others::Commands,
     /// The commands of one tick.
     commands: Vec<(PlayerId, Option<G::Command>)>,
     joined: Vec<PlayerId>,
@@ -146,8 +148,7 @@ struct Player<G: Game> {
     screen: Screen,
     /// The states it claims for its own entities.
     claims: Decisions<G::Entity>,
-    /// What was made for it in which tick, and the first snapshot that told so.
-    births: VecDeque<(Tick, Birth, Option<u64>)>,
+    births: Births,
 }
 
 /// For how many ticks moments are kept.
@@ -181,6 +182,7 @@ impl<G: Game> SnapshotServer<G> {
             commands_read: Vec::new(),
             command_row: Box::new([0; ROW_WORDS]),
             commands: Vec::new(),
+            others: others::Commands::default(),
             joined: Vec::new(),
             left: Vec::new(),
             next_tick_at: now,
@@ -217,7 +219,7 @@ impl<G: Game> SnapshotServer<G> {
             moments: VecDeque::new(),
             screen: Screen::default(),
             claims: Decisions::default(),
-            births: VecDeque::new(),
+            births: Births::default(),
         });
         self.players.sort_by_key(|player| player.id);
         self.joined.push(id);
@@ -262,7 +264,7 @@ impl<G: Game> SnapshotServer<G> {
     ) -> Result<(), Malformed> {
         let player = find(&mut self.players, from).ok_or(Malformed)?;
         let mut bits = BitReader::new(message);
-        let head = bits.read(17);
+        let head = bits.read(19);
         if bits.failed() {
             return Err(Malformed);
         }
@@ -270,21 +272,23 @@ impl<G: Game> SnapshotServer<G> {
             // Of the game before: nothing of it counts any more.
             return Ok(());
         }
-        let (every, wants_commands) = (head as u32 >> 8 & 0xff, head >> 16 != 0);
+        let every = head as u32 >> 8 & 0xff;
+        let [wants_commands, tells, claims] = [16, 17, 18].map(|bit| head >> bit & 1 != 0);
         let newest = bits.read(32);
         let before = bits.read(32) as u32;
-        let others = bits.read_bool().then(|| rewind::read_others(&mut bits));
-        let is_trusted = self.rates.trust == Trust::Clients;
-        let claims = match bits.read_bool() {
-            true if is_trusted => {
-                Some(authority::read(&mut bits, &self.layouts.state).ok_or(Malformed)?)
+        let (mut others, mut claimed) = (None, None);
+        if tells {
+            others = Some(rewind::read_others(&mut bits));
+        }
+        if claims {
+            if self.rates.trust == Trust::Server {
+                return Err(Malformed);
             }
-            true => return Err(Malformed),
-            false => None,
-        };
+            claimed = Some(authority::read(&mut bits, &self.layouts.state).ok_or(Malformed)?);
+        }
         let tick = Tick(bits.read(32) as u32);
-        self.moments_read.clear();
-        if others.is_some() {
+        if tells {
+            self.moments_read.clear();
             read_moments(&mut bits, tick, &mut self.moments_read);
         }
         let Self { command_layout, command_row, commands_read, .. } = self;
@@ -293,18 +297,19 @@ impl<G: Game> SnapshotServer<G> {
         bits.finish()?;
         let first_new = first_new?;
         player.commands.take(&mut self.commands_read);
-        player.others = others;
-        player.take_moments(&self.moments_read);
-        if let Some(claims) = claims {
-            player.claims.push(tick, claims);
+        if tells {
+            player.others = others;
+            player.take_moments(&self.moments_read);
+        }
+        if let Some(claimed) = claimed {
+            player.claims.push(tick, claimed);
         }
         player.snapshot_every = every.max(self.rates.ticks_per_snapshot);
         player.wants_commands = wants_commands;
         player.base.acknowledge(newest, before);
-        // Whatever told of a birth was told again with each snapshot since.
-        player.births.retain(|(_, _, told)| {
-            told.is_none_or(|first| (newest as u32).wrapping_sub(first as u32) > u32::MAX / 2)
-        });
+        if !player.births.is_empty() {
+            player.births.acknowledge(newest as u32);
+        }
         let Some(tick) = first_new else { return Ok(()) };
         let ahead = i64::from(tick.0) - i64::from(self.world.tick().0) - 1;
         let until_next = (self.next_tick_at - now).as_micros() as i64
@@ -364,10 +369,7 @@ impl<G: Game> SnapshotServer<G> {
         self.apply_claims(tick, true);
         for birth in self.world.take_births() {
             if let Some(player) = find(&mut self.players, birth.owner) {
-                player.births.push_back((tick, birth, None));
-                if player.births.len() > BIRTHS_MAX {
-                    player.births.pop_front();
-                }
+                player.births.push(tick, birth);
             }
         }
         self.joined.clear();
@@ -540,26 +542,18 @@ impl<G: Game> SnapshotServer<G> {
         let repeated = std::mem::take(&mut player.commands.repeated).min(63);
         let tick = self.world.tick();
         let received = (player.commands.newest.0 + RECEIVED_BACK_MAX).saturating_sub(tick.0);
-        let game_id = self.game_id;
-        let others = if player.wants_commands { self.others(to) } else { Vec::new() };
+        let wants_commands = player.wants_commands;
+        if wants_commands {
+            let known = self.players.iter();
+            let known = known.filter_map(|player| Some((player.id, player.last_command.as_ref()?)));
+            self.others.update(tick, &self.command_layout, known);
+        }
         let Some(player) = find(&mut self.players, to) else { return };
-        let number = player.base.next_number();
-        player.births.iter_mut().for_each(|(_, _, told)| _ = told.get_or_insert(number));
-        let births: Vec<(Tick, Birth)> =
-            player.births.iter().map(|(tick, birth, _)| (*tick, *birth)).collect();
-        let command_layout = &self.command_layout;
-        let tick_now = tick;
-        let head = |bits: &mut BitWriter| {
-            let tick = u64::from(tick.0) & TICK_MASK;
-            let game = u64::from(SNAPSHOT) | u64::from(game_id) << 8;
-            let is_repeated = u64::from(repeated > 0) << TICK_BITS;
-            bits.write(game | (tick | is_repeated) << 16, 16 + TICK_BITS + 1);
-            if repeated > 0 {
-                bits.write(u64::from(repeated), 6);
-            }
-            bits.write(margin as u64 | u64::from(received) << 15, 15 + RECEIVED_BITS);
-            write_births(bits, tick_now, &births);
-        };
+        let Player { base, births, .. } = player;
+        if !births.is_empty() {
+            births.tell(base.next_number());
+        }
+        let head = SnapshotHead { game_id: self.game_id, tick, repeated, margin, received, births };
         let world = &self.world;
         let mut frame = Frame {
             layouts: self.wire.all(),
@@ -569,43 +563,24 @@ impl<G: Game> SnapshotServer<G> {
             update_every: |id: EntityId| G::update_every(world, to, id),
         };
         self.bits.clear();
-        head(&mut self.bits);
-        write_others(&mut self.bits, command_layout, &others);
+        head.write(&mut self.bits);
+        if wants_commands {
+            self.others.write(&mut self.bits, &self.versions, &self.visible, to);
+        } else {
+            self.bits.write_bool(false);
+        }
         let mut finished = |number: u64, bits: &mut BitWriter, more: bool| {
             if let Ok(message) = bits.finish() {
                 part(number, message);
             }
             if more {
                 bits.clear();
-                head(bits);
-                write_others::<G::Command>(bits, command_layout, &[]);
+                head.write(bits);
+                bits.write_bool(false);
             }
         };
         let limits = (bytes_max, budget_bytes);
-        player.base.write(&mut frame, to, &self.visible, limits, &mut finished, &mut self.bits);
-    }
-
-    /// What the others in sight of a player ask for at present, and where they stand.
-    fn others(&self, viewer: PlayerId) -> Vec<Known<G::Command>> {
-        let mut seen: Vec<(PlayerId, usize)> = self
-            .world
-            .owned_entities()
-            .filter(|(id, _, _)| self.visible.contains(id.slot()))
-            .filter_map(|(id, owner, _)| Some((owner?, id.slot())))
-            .collect();
-        seen.sort_unstable();
-        let slots_of = |player: PlayerId| {
-            let first = seen.partition_point(|(owner, _)| *owner < player);
-            let theirs = seen[first..].iter().take_while(move |(owner, _)| *owner == player);
-            theirs.map(|(_, slot)| *slot).take(SLOTS_MAX).collect::<Vec<_>>()
-        };
-        let others = self.players.iter().filter(|player| player.id != viewer);
-        let known = others.filter_map(|player| {
-            let (player, command) = (player.id, player.last_command.clone()?);
-            let slots = slots_of(player);
-            (!slots.is_empty()).then_some(Known { player, command, slots })
-        });
-        known.take(OTHERS_MAX).collect()
+        base.write(&mut frame, to, &self.visible, limits, &mut finished, &mut self.bits);
     }
 
     /// Begins another game with those who are here: another map, other content. Each is told anew.
@@ -672,74 +647,33 @@ fn find<G: Game>(players: &mut [Player<G>], id: PlayerId) -> Option<&mut Player<
     players.get_mut(index)
 }
 
-/// Of how many others' commands a snapshot tells.
-const OTHERS_MAX: usize = 63;
-/// And of how many entities of each.
-const SLOTS_MAX: usize = 7;
-
-/// What is known of another player: what it asks for, and where its entities are.
-pub(crate) struct Known<C> {
-    pub(crate) player: PlayerId,
-    pub(crate) command: C,
-    pub(crate) slots: Vec<usize>,
+/// What precedes each part of a snapshot.
+struct SnapshotHead<'a> {
+    game_id: u8,
+    tick: Tick,
+    repeated: u32,
+    margin: i64,
+    received: u32,
+    births: &'a Births,
 }
 
-fn write_others<C: Networked>(bits: &mut BitWriter, layout: &Layout, others: &[Known<C>]) {
-    bits.write_bool(!others.is_empty());
-    if others.is_empty() {
-        return;
-    }
-    bits.write(others.len() as u64, 6);
-    for Known { player, command, slots } in others {
-        bits.write(u64::from(player.0), 16);
-        bits.write(slots.len() as u64, 3);
-        slots.iter().for_each(|slot| bits.write(*slot as u64, SLOT_BITS));
-        delta::write(bits, layout, layout.initial(), &layout.record(command));
-    }
-}
-
-pub(crate) fn read_others<C: Networked>(
-    bits: &mut BitReader<'_>,
-    layout: &Layout,
-) -> Vec<Known<C>> {
-    let mut others = Vec::new();
-    let count = if bits.read_bool() { bits.read(6) } else { 0 };
-    for _ in 0..count {
-        let player = PlayerId(bits.read(16) as u16);
-        let slots = (0..bits.read(3)).map(|_| bits.read(SLOT_BITS) as usize).collect();
-        let mut words = vec![0; layout.len()];
-        delta::read(bits, layout, layout.initial(), &mut words);
-        if bits.failed() {
-            break;
+impl SnapshotHead<'_> {
+    fn write(&self, bits: &mut BitWriter) {
+        let Self { game_id, tick, repeated, margin, received, births } = self;
+        let low = u64::from(tick.0) & TICK_MASK;
+        let game = u64::from(SNAPSHOT) | u64::from(*game_id) << 8;
+        let is_repeated = u64::from(*repeated > 0) << TICK_BITS;
+        bits.write(game | (low | is_repeated) << 16, 16 + TICK_BITS + 1);
+        if *repeated > 0 {
+            bits.write(u64::from(*repeated), 6);
         }
-        others.push(Known { player, command: layout.value(&words), slots });
+        let has_births = u64::from(!births.is_empty()) << (15 + RECEIVED_BITS);
+        let early = *margin as u64 | u64::from(*received) << 15;
+        bits.write(early | has_births, 16 + RECEIVED_BITS);
+        if !births.is_empty() {
+            births.write(bits, *tick);
+        }
     }
-    others
-}
-
-/// Tells a player under which names its own prediction finds what was made for it.
-fn write_births(bits: &mut BitWriter, tick: Tick, births: &[(Tick, Birth)]) {
-    bits.write_bool(!births.is_empty());
-    if births.is_empty() {
-        return;
-    }
-    bits.write(births.len() as u64, 4);
-    for (of, birth) in births {
-        bits.write(u64::from(tick.0.saturating_sub(of.0).min(255)), 8);
-        bits.write(u64::from(birth.ordinal), 8);
-        bits.write(u64::from(EntityId::to_word(Some(birth.id))), 32);
-    }
-}
-
-/// The names a prediction gave, and those the server gave.
-pub(crate) fn read_births(bits: &mut BitReader<'_>, tick: Tick) -> Vec<(EntityId, EntityId)> {
-    let count = if bits.read_bool() { bits.read(4) } else { 0 };
-    let births = (0..count).map(|_| {
-        let of = tick.0.saturating_sub(bits.read(8) as u32);
-        let made = EntityId::provisional(of, bits.read(8) as usize);
-        made.zip(EntityId::from_word(bits.read(32) as u32))
-    });
-    births.collect::<Vec<_>>().into_iter().flatten().collect()
 }
 
 /// Keeps the newest of what is logged.

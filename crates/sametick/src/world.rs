@@ -43,6 +43,8 @@ pub struct World<E> {
     tick: Tick,
     /// Up to the highest slot that was ever used.
     slots: Vec<Slot<E>>,
+    /// In which of them someone stands, a bit each.
+    taken: Vec<u32>,
     /// What a client's prediction made, by name; empty on a server.
     provisional: Vec<Provisional<E>>,
     /// On a client that predicts: who it is.
@@ -130,7 +132,9 @@ impl<E: Entities> World<E> {
         }
         let slot = self.slot_mut(id)?;
         slot.owner = None;
-        slot.entity.take()
+        let entity = slot.entity.take();
+        self.taken[id.slot() / CHUNK_SLOTS] &= !(1 << (id.slot() % CHUNK_SLOTS));
+        entity
     }
 
     /// Whether an entity is there.
@@ -206,11 +210,7 @@ impl<E: Entities> World<E> {
 
     /// Adds the slots of everyone.
     pub(crate) fn occupied(&self, slots: &mut Slots) {
-        let bit = |slot: &Slot<E>| u32::from(slot.entity.is_some());
-        let chunk = |chunk: &[Slot<E>]| {
-            chunk.iter().rev().fold(0, |members, slot| members << 1 | bit(slot))
-        };
-        slots.insert_chunks(self.slots.chunks(CHUNK_SLOTS).map(chunk));
+        slots.insert_chunks(self.taken.iter().copied());
     }
 
     /// All of one kind, by slot.
@@ -265,11 +265,17 @@ impl<E: Entities> World<E> {
     /// have been settled.
     pub fn settle(&mut self) -> Result<(), Unsettled> {
         let mut first = Ok(());
-        for (id, _, entity) in self.owned_entities_mut() {
+        let slots = self.slots.iter_mut().enumerate();
+        let slots = slots.filter_map(|(index, slot)| {
+            Some((EntityId::new(index, slot.generation)?, slot.entity.as_mut()?))
+        });
+        let mut settle = |id: EntityId, entity: &mut E| {
             if let (Err(fault), Ok(())) = (entity.settle(), &first) {
                 first = Err(Unsettled { entity: id, field: fault.field });
             }
-        }
+        };
+        slots.for_each(|(id, entity)| settle(id, entity));
+        self.provisional.iter_mut().for_each(|made| settle(made.id, &mut made.entity));
         first
     }
 
@@ -374,7 +380,9 @@ impl<E: Entities> World<E> {
         // In a client's part of the world there are slots of whose tenants nothing is known.
         let lawful = |slot: &Slot<E>| slot.entity.is_some() || slot.owner.is_none();
         if slots.iter().all(lawful) {
-            Ok(Self { tick, slots, ..Self::default() })
+            let mut world = Self { tick, slots, ..Self::default() };
+            world.count();
+            Ok(world)
         } else {
             Err(Malformed)
         }
@@ -385,6 +393,7 @@ impl<E: Entities> World<E> {
         for slot in &mut self.slots {
             (slot.entity, slot.owner) = (None, None);
         }
+        self.taken.fill(0);
         self.provisional.clear();
     }
 
@@ -398,6 +407,7 @@ impl<E: Entities> World<E> {
             self.slots.push(Slot { generation: 0, owner: None, entity: None });
         }
         self.slots[id.slot()] = Slot { generation: id.generation(), owner, entity: Some(entity) };
+        self.take(id.slot());
     }
 
     /// Gives everything that is not predicted back the state it has in `known`.
@@ -419,6 +429,26 @@ impl<E: Entities> World<E> {
             }
         }
         self.provisional.retain(|made| is_predicted(made.owner, &made.entity));
+        self.count();
+    }
+
+    /// Someone stands in a slot from now on.
+    fn take(&mut self, slot: usize) {
+        let chunk = slot / CHUNK_SLOTS;
+        if self.taken.len() <= chunk {
+            self.taken.resize(chunk + 1, 0);
+        }
+        self.taken[chunk] |= 1 << (slot % CHUNK_SLOTS);
+    }
+
+    /// Finds out in which slots someone stands.
+    fn count(&mut self) {
+        let bit = |slot: &Slot<E>| u32::from(slot.entity.is_some());
+        let chunk = |chunk: &[Slot<E>]| {
+            chunk.iter().rev().fold(0, |members, slot| members << 1 | bit(slot))
+        };
+        self.taken.clear();
+        self.taken.extend(self.slots.chunks(CHUNK_SLOTS).map(chunk));
     }
 
     fn place(&mut self, entity: E, owner: Option<PlayerId>) -> Option<EntityId> {
@@ -472,7 +502,9 @@ impl<E: Entities> World<E> {
         let slot = &mut self.slots[index];
         slot.generation += 1;
         (slot.entity, slot.owner) = (Some(entity), owner);
-        EntityId::new(index, slot.generation)
+        let id = EntityId::new(index, slot.generation);
+        self.take(index);
+        id
     }
 
     fn slot(&self, id: EntityId) -> Option<&Slot<E>> {
@@ -504,6 +536,7 @@ impl<E: Clone> Clone for World<E> {
         Self {
             tick: self.tick,
             slots: self.slots.clone(),
+            taken: self.taken.clone(),
             provisional: self.provisional.clone(),
             predicts: self.predicts,
             births: Vec::new(),
@@ -514,6 +547,7 @@ impl<E: Clone> Clone for World<E> {
     fn clone_from(&mut self, other: &Self) {
         self.tick = other.tick;
         self.slots.clone_from(&other.slots);
+        self.taken.clone_from(&other.taken);
         self.provisional.clone_from(&other.provisional);
     }
 }
@@ -523,6 +557,7 @@ impl<E> Default for World<E> {
         Self {
             tick: Tick::default(),
             slots: Vec::new(),
+            taken: Vec::new(),
             provisional: Vec::new(),
             predicts: None,
             births: Vec::new(),

@@ -18,9 +18,9 @@ use crate::rocket::Rocket;
 use crate::seat::Seat;
 use crate::solids::Solids;
 use crate::target::{self, Target};
-use crate::vector::{Bounds, Vector, length, subtract};
+use crate::vector::{Bounds, Vector, add, scale, subtract};
 use crate::weapon::{self, Shooter};
-use sametick::{EntityId, Game, PlayerId, Slots, Text, Tick, Turn, World};
+use sametick::{EntityId, Game, Others, PlayerId, Slots, Text, Tick, Turn, World};
 
 sametick::entities! {
     /// All that there is in the arena.
@@ -38,9 +38,6 @@ pub(crate) enum Roll {
     Spread = 2,
     Target = 3,
 }
-
-/// Others further away than this are told of less often.
-const FAR_METRES: f32 = 60.0;
 
 impl Entity {
     /// Where it can be hit; none for what cannot.
@@ -77,9 +74,6 @@ impl Game for Arena {
     type Content = Content;
 
     fn step(world: &mut World<Entity>, turn: &Turn<'_, Self>) {
-        if turn.tick() == Tick(1) && world.is_empty() {
-            Self::populate(turn.content(), world);
-        }
         turn.left().for_each(|player| leave(world, player));
         turn.joined().for_each(|player| join(world, turn, player));
         let lookup = Lookup::new(world);
@@ -132,6 +126,54 @@ impl Game for Arena {
         if times <= sametick::REPEATS_MAX { kept } else { Command { forward: 0, right: 0, ..kept } }
     }
 
+    /// What changes at once is shown as it is told.
+    fn shown(entity: &Entity, wish: Others) -> Others {
+        match entity {
+            Entity::Contest(_) | Entity::Seat(_) | Entity::Item(_) | Entity::Door(_) => {
+                Others::Latest
+            }
+            Entity::Fighter(_) | Entity::Rocket(_) | Entity::Prop(_) | Entity::Target(_) => wish,
+        }
+    }
+
+    /// A teleporter, or a new life.
+    fn jumps(from: &Entity, to: &Entity) -> bool {
+        match (from, to) {
+            (Entity::Fighter(from), Entity::Fighter(to)) => from.teleports != to.teleports,
+            _ => false,
+        }
+    }
+
+    /// Straight on, but not through walls.
+    fn drift(entity: &mut Entity, content: &Content, seconds: f32) -> bool {
+        let Entity::Fighter(fighter) = entity else { return false };
+        let Some(bounds) = fighter.bounds() else { return true };
+        let centre = bounds.centre();
+        let there = add(centre, scale(fighter.velocity, seconds));
+        let half = scale(subtract(bounds.high, bounds.low), 0.5);
+        let end = content.map.trace(half, centre, there).end;
+        fighter.position = add(fighter.position, subtract(end, centre));
+        true
+    }
+
+    /// Rockets and all else that flies or falls is met in the present.
+    fn is_rewound(entity: &Entity) -> bool {
+        matches!(entity, Entity::Fighter(_) | Entity::Target(_))
+    }
+
+    /// A fighter's own player says where it is and where it looks; others have a say in the rest.
+    fn trust(decided: &mut Entity, claimed: &Entity) {
+        if let (Entity::Fighter(decided), Entity::Fighter(claimed)) = (decided, claimed)
+            && decided.is_alive()
+            && decided.teleports == claimed.teleports
+        {
+            (decided.position, decided.velocity) = (claimed.position, claimed.velocity);
+            (decided.yaw, decided.pitch) = (claimed.yaw, claimed.pitch);
+            decided.is_grounded = claimed.is_grounded;
+            decided.is_crouched = claimed.is_crouched;
+        }
+    }
+
     fn populate(content: &Content, world: &mut World<Entity>) {
         world.spawn(Contest::default());
         let numbered = |count: usize| (0..count).map(|index| index as u8);
@@ -164,13 +206,6 @@ impl Game for Arena {
         visibility.cells().visible_from(world, visibility.cell(own.position), cell, visible);
         let mine = world.all::<Rocket>().filter(|(id, _)| world.owner(*id) == Some(viewer));
         mine.for_each(|(id, _)| visible.insert(id.slot()));
-    }
-
-    fn update_every(world: &World<Entity>, viewer: PlayerId, entity: EntityId) -> u32 {
-        let own = world.owned::<Fighter>(viewer).map(|(_, fighter)| fighter);
-        let other = world.get::<Fighter>(entity);
-        let (Some(own), Some(other)) = (own, other) else { return 1 };
-        if length(subtract(own.position, other.position)) > FAR_METRES { 2 } else { 1 }
     }
 }
 

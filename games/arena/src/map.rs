@@ -9,6 +9,7 @@ mod tree;
 mod visibility;
 
 pub use brush::{Brush, Plane, SKIN_METRES, Trace};
+pub(crate) use brush::{Passage, pass};
 pub use text::MapError;
 pub use things::{
     DoorPlan, ItemKind, ItemPlace, LiftPlan, Light, Motion, PropPlace, Spawn, TargetPlace,

@@ -19,12 +19,14 @@ pub const ROCKET_SPEED: f32 = 30.0;
 pub const BLAST_METRES: f32 = 4.0;
 /// How long it flies at most.
 const FLIGHT_SECONDS: f32 = 8.0;
+/// How long a burst one stays: some snapshots, or else nobody could be told of the burst of what is not there.
+const BURST_SECONDS: f32 = 0.15;
 /// Half its sides.
 const HALF: Vector = [0.08; 3];
 /// From the eyes to where it starts.
 const MUZZLE_METRES: f32 = 0.3;
 
-/// A rocket in flight, or in the tick in which it bursts.
+/// A rocket in flight, or one that has just burst.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rocket {
     /// Its middle.
@@ -33,9 +35,9 @@ pub struct Rocket {
     pub velocity: Vector,
     /// Whose it is.
     pub by: Option<EntityId>,
-    /// How long it has flown.
+    /// How long it has flown; how long ago it burst, if it has.
     pub age: f32,
-    /// It bursts in this tick, and is gone in the next.
+    /// It has burst, and is only there to be told of.
     pub is_burst: bool,
 }
 
@@ -64,7 +66,8 @@ impl Rocket {
         hurts: &mut Vec<Hurt>,
     ) -> bool {
         if self.is_burst {
-            return true;
+            self.age += turn.dt();
+            return self.age > BURST_SECONDS;
         }
         // Out of the barrel, which may not stick through a wall.
         let muzzle = if self.age == 0.0 { MUZZLE_METRES } else { 0.0 };
@@ -77,7 +80,7 @@ impl Rocket {
         let before = subtract(self.position, way);
         let target = if is_practice { self.target(world, before) } else { None };
         if contact.trace.is_hit() || target.is_some() || self.age > FLIGHT_SECONDS {
-            self.is_burst = true;
+            (self.is_burst, self.age, self.velocity) = (true, 0.0, [0.0; 3]);
             let event = Event {
                 what: What::Explosion,
                 weapon: Weapon::Launcher,

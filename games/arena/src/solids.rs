@@ -4,8 +4,8 @@
 use crate::arena::Entity;
 use crate::content::Content;
 use crate::door::Door;
-use crate::map::{Brush, Map, SKIN_METRES, Trace};
-use crate::vector::{Bounds, Vector, add, greatest, least, subtract};
+use crate::map::{Brush, Map, Passage, SKIN_METRES, Trace, pass};
+use crate::vector::{Bounds, Vector, greatest, least, scale, subtract};
 use sametick::{EntityId, World};
 
 /// The side of a square of the grid over the bodies.
@@ -54,7 +54,7 @@ impl<'a> Solids<'a> {
         let map = &content.map;
         let doors = world.all::<Door>().filter_map(|(_, door)| {
             let plan = map.doors.get(usize::from(door.index))?;
-            let offset = crate::vector::scale(plan.slide, doors_open(door));
+            let offset = scale(plan.slide, doors_open(door));
             Some(Mover { brushes: &plan.brushes, offset })
         });
         let lifts = map
@@ -97,18 +97,20 @@ impl<'a> Solids<'a> {
     ) -> Contact {
         let mut trace = self.pass_movers(half, from, to, self.map.trace(half, from, to));
         let mut struck = None;
-        self.near(Bounds { low: least(from, to), high: greatest(from, to) }.grown(half), |body| {
-            let skin = [SKIN_METRES; 3];
-            let met = cross_box(body.bounds.grown(add(half, skin)), from, to);
-            let Some((fraction, normal)) = met.filter(|(fraction, _)| *fraction < trace.fraction)
-            else {
-                return;
-            };
-            if !ignored(body) {
-                trace.meet(fraction, normal, from, to);
-                struck = Some(body.id);
-            }
-        });
+        self.near(
+            Bounds { low: least(from, to), high: greatest(from, to) }
+                .grown(half.map(|half| half + SKIN_METRES)),
+            |body| {
+                let passage = pass(sides(body.bounds.grown(half), from, to), SKIN_METRES);
+                if let Passage::Hit(fraction, normal) = passage
+                    && fraction < trace.fraction
+                    && !ignored(body)
+                {
+                    trace.meet(fraction, normal, from, to);
+                    struck = Some(body.id);
+                }
+            },
+        );
         Contact { trace, body: struck }
     }
 
@@ -183,48 +185,15 @@ fn squares(bounds: Bounds, mut visit: impl FnMut(usize)) {
     }
 }
 
-/// When and on which side a line enters a box; none if it begins inside.
-pub(crate) fn cross_box(bounds: Bounds, from: Vector, to: Vector) -> Option<(f32, Vector)> {
-    let (mut enters, mut leaves, mut normal) = (f32::NEG_INFINITY, f32::INFINITY, [0.0; 3]);
-    for axis in 0..3 {
-        let way = to[axis] - from[axis];
-        if way == 0.0 {
-            if from[axis] <= bounds.low[axis] || from[axis] >= bounds.high[axis] {
-                return None;
-            }
-            continue;
-        }
-        let (near, far) = if way > 0.0 {
-            (bounds.low[axis], bounds.high[axis])
-        } else {
-            (bounds.high[axis], bounds.low[axis])
+/// How high the ends of a way are above each side of a box.
+fn sides(bounds: Bounds, from: Vector, to: Vector) -> impl Iterator<Item = (f32, f32, Vector)> {
+    (0..6).map(move |side| {
+        let (axis, mut normal) = (side % 3, [0.0; 3]);
+        let above = |place: Vector| match side {
+            ..3 => place[axis] - bounds.high[axis],
+            _ => bounds.low[axis] - place[axis],
         };
-        let enters_here = (near - from[axis]) / way;
-        if enters_here > enters {
-            (enters, normal) = (enters_here, [0.0; 3]);
-            normal[axis] = -way.signum();
-        }
-        leaves = leaves.min((far - from[axis]) / way);
-    }
-    ((0.0..=1.0).contains(&enters) && enters <= leaves).then_some((enters, normal))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_line_enters_a_box_on_the_side_it_comes_from() {
-        let bounds = Bounds { low: [0.0; 3], high: [1.0; 3] };
-        assert_eq!(
-            cross_box(bounds, [-1.0, 0.5, 0.5], [1.0, 0.5, 0.5]),
-            Some((0.5, [-1.0, 0.0, 0.0]))
-        );
-        assert_eq!(
-            cross_box(bounds, [0.5, 0.5, 3.0], [0.5, 0.5, -1.0]),
-            Some((0.5, [0.0, 0.0, 1.0]))
-        );
-        assert_eq!(cross_box(bounds, [0.5; 3], [3.0, 0.5, 0.5]), None, "it begins inside");
-        assert_eq!(cross_box(bounds, [-1.0, 2.0, 0.5], [1.0, 2.0, 0.5]), None);
-    }
+        normal[axis] = if side < 3 { 1.0 } else { -1.0 };
+        (above(from), above(to), normal)
+    })
 }

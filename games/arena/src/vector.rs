@@ -115,6 +115,24 @@ impl Bounds {
         self.touches(Self { low: place, high: place })
     }
 
+    /// How much of a straight line lies before it enters: nothing if it begins inside.
+    pub fn crossed(self, from: Vector, to: Vector) -> Option<f32> {
+        let (mut enters, mut leaves) = (0.0_f32, 1.0_f32);
+        for axis in 0..3 {
+            let way = to[axis] - from[axis];
+            let (low, high) = (self.low[axis] - from[axis], self.high[axis] - from[axis]);
+            if way == 0.0 {
+                if low > 0.0 || high < 0.0 {
+                    return None;
+                }
+            } else {
+                let (near, far) = if way > 0.0 { (low, high) } else { (high, low) };
+                (enters, leaves) = (enters.max(near / way), leaves.min(far / way));
+            }
+        }
+        (enters <= leaves).then_some(enters)
+    }
+
     /// Its middle.
     pub fn centre(self) -> Vector {
         scale(add(self.low, self.high), 0.5)
@@ -123,5 +141,20 @@ impl Bounds {
     /// From its middle to its highest corner.
     pub fn half(self) -> Vector {
         scale(subtract(self.high, self.low), 0.5)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_enters_a_box_or_does_not() {
+        let bounds = Bounds { low: [0.0; 3], high: [1.0; 3] };
+        assert_eq!(bounds.crossed([-1.0, 0.5, 0.5], [1.0, 0.5, 0.5]), Some(0.5));
+        assert_eq!(bounds.crossed([0.5, 0.5, 3.0], [0.5, 0.5, -1.0]), Some(0.5));
+        assert_eq!(bounds.crossed([0.5; 3], [3.0, 0.5, 0.5]), Some(0.0), "it begins inside");
+        assert_eq!(bounds.crossed([-1.0, 2.0, 0.5], [1.0, 2.0, 0.5]), None);
+        assert_eq!(bounds.crossed([-3.0, 0.5, 0.5], [-1.0, 0.5, 0.5]), None, "it ends before");
     }
 }

@@ -9,8 +9,8 @@ use crate::event::{Event, SEEN, What};
 use crate::fighter::Fighter;
 use crate::map::ItemKind;
 use crate::rocket::Rocket;
-use crate::solids::{Solids, cross_box};
-use crate::vector::{Bounds, Vector, add, along, cross, direction, scale, subtract, unit};
+use crate::solids::Solids;
+use crate::vector::{Vector, add, along, cross, direction, scale, subtract, unit};
 use sametick::{EntityId, PlayerId, Turn, World};
 
 /// What a fighter can have in hand.
@@ -181,15 +181,7 @@ pub(crate) fn handle(
         turn.emit(shooter.id, SEEN, event);
         return Some(Rocket::fired(shooter.id, eye, aim));
     }
-    let at = fire(
-        fighter,
-        shooter,
-        (eye, aim),
-        turn.seen_by(shooter.player, world),
-        turn,
-        solids,
-        hurts,
-    );
+    let at = fire(fighter, shooter, (eye, aim), world, turn, solids, hurts);
     let event =
         Event { what: What::Shot, weapon: fighter.weapon, at, direction: aim, ..Event::default() };
     turn.emit(shooter.id, SEEN, event);
@@ -217,46 +209,49 @@ fn fire(
     fighter: &Fighter,
     shooter: &Shooter<'_>,
     (eye, aim): (Vector, Vector),
-    seen: &World<Entity>,
+    world: &World<Entity>,
     turn: &Turn<'_, Arena>,
     solids: &Solids<'_>,
     hurts: &mut Vec<Hurt>,
 ) -> Vector {
     let tuning = &turn.content().tuning.weapons[fighter.weapon.index()];
-    let others: Vec<(EntityId, Bounds)> = seen
-        .entities()
-        .filter(|(id, _)| *id != shooter.id)
-        .filter_map(|(id, entity)| Some((id, entity.bounds()?)))
-        .collect();
+    let weapon = fighter.weapon;
     let mut first = None;
     for pellet in pellets(tuning, aim, shooter.id, turn) {
-        let wall = solids.ray(eye, along(eye, pellet, RANGE_METRES));
-        let (mut end, mut nearest, mut hit) = (wall.end, 1.0, None);
-        for &(id, bounds) in &others {
-            if let Some((fraction, _)) =
-                cross_box(bounds, eye, wall.end).filter(|(at, _)| *at < nearest)
-            {
-                nearest = fraction;
-                end = along(eye, subtract(wall.end, eye), fraction);
-                hit = Some((id, end[2] > bounds.high[2] - body::HEAD_METRES));
-            }
-        }
-        if let Some((victim, is_high)) = hit {
-            let is_head = is_high && seen.get::<Fighter>(victim).is_some();
+        let wall = solids.ray(eye, along(eye, pellet, RANGE_METRES)).end;
+        let hit = |world: &World<Entity>| nearest(world, shooter.id, eye, wall).map(|hit| hit.0);
+        let in_sight = |present: &World<Entity>, id: EntityId| {
+            let bounds = present.entity(id).and_then(Entity::bounds);
+            bounds.is_some_and(|bounds| solids.ray(eye, bounds.centre()).fraction >= 1.0)
+        };
+        let victim = turn.judge(shooter.player, world, hit, in_sight);
+        let seen = turn.seen_by(shooter.player, world);
+        let struck = nearest(seen, shooter.id, eye, wall).filter(|(id, _, _)| Some(*id) == victim);
+        let end = struck.map_or(wall, |(_, at, _)| at);
+        if let Some((victim, at, is_head)) = struck {
             let damage = tuning.damage * if is_head { HEAD_TIMES } else { 1.0 };
             let knock = scale(pellet, tuning.knock * tuning.damage);
-            let weapon = fighter.weapon;
-            hurts.push(Hurt {
-                victim,
-                by: Some(shooter.id),
-                weapon,
-                damage,
-                knock,
-                is_head,
-                at: end,
-            });
+            hurts.push(Hurt { victim, by: Some(shooter.id), weapon, damage, knock, is_head, at });
         }
         first.get_or_insert(end);
     }
     first.unwrap_or(eye)
+}
+
+/// What a bullet meets first on its way to a wall: what, where, and whether in the head.
+fn nearest(
+    world: &World<Entity>,
+    shooter: EntityId,
+    eye: Vector,
+    wall: Vector,
+) -> Option<(EntityId, Vector, bool)> {
+    let others = world.entities().filter(|(id, _)| *id != shooter);
+    let crossed = others.filter_map(|(id, entity)| {
+        let bounds = entity.bounds()?;
+        Some((id, entity, bounds, bounds.crossed(eye, wall)?))
+    });
+    let (id, entity, bounds, fraction) = crossed.min_by(|a, b| a.3.total_cmp(&b.3))?;
+    let at = along(eye, subtract(wall, eye), fraction);
+    let is_high = at[2] > bounds.high[2] - body::HEAD_METRES;
+    Some((id, at, is_high && matches!(entity, Entity::Fighter(_))))
 }

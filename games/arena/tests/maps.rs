@@ -155,6 +155,25 @@ fn damaged_maps_are_told_with_their_place() {
     assert_eq!(Map::read("").unwrap_err().to_string(), "line 1, column 1: there is no worldspawn");
 }
 
+#[test]
+fn no_damage_to_a_map_is_worse_than_an_error() {
+    let letters = b"{}()[]\"/ \n-.0123456789ex";
+    let (mut read, mut refused) = (0, 0);
+    for seed in 0..300 {
+        let mut dice = Dice::new(seed, 9);
+        let mut bytes = map::CORNERS.as_bytes().to_vec();
+        for _ in 0..1 + dice.below(4) {
+            let at = dice.below(bytes.len() as u64) as usize;
+            bytes[at] = letters[dice.below(letters.len() as u64) as usize];
+        }
+        match Map::read(&String::from_utf8(bytes).unwrap()) {
+            Ok(_) => read += 1,
+            Err(error) => refused += u32::from(error.line > 0),
+        }
+    }
+    assert!(read > 20 && refused > 20, "{read} read, {refused} refused");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
 

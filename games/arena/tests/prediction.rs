@@ -1,18 +1,22 @@
 //! A client that knows only what it sees predicts its own fighter exactly: server and clients over a simulated line.
 
 use sametick::secure::SystemRandom;
-use sametick::{Client, Peer, PlayerId, Rates, Server, Span, Tick, Time, View};
+use sametick::{Client, Effect, Peer, PlayerId, Rates, Server, Span, Tick, Time, View};
 use sametick_arena::{Arena, Command, Content, Fighter, Mode, Tuning, anything, map};
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::LazyLock;
 
 /// One way, in milliseconds.
 const DELAY: u64 = 40;
 
-fn content() -> Content {
+static CONTENT: LazyLock<Content> = LazyLock::new(|| {
     // Bumps are for the server to say: where the others are now, no client knows.
     let tuning = Tuning { fighters_collide: false, ..Tuning::default() };
-    Content { tuning, ..Content::new(map::HALLS, Mode::FreeForAll).expect("the map is sound") }
-}
+    let content = Content::new(map::HALLS, Mode::FreeForAll).expect("the map is sound");
+    // Found out once, for all that are made from it.
+    content.map.visibility();
+    Content { tuning, ..content }
+});
 
 struct Far {
     peer: Peer,
@@ -22,20 +26,33 @@ struct Far {
     predicted: BTreeMap<Tick, Fighter>,
 }
 
-/// How many ticks of their own fighters clients predicted, and how many of those exactly.
-fn play(seconds: u64, wish: impl Fn(u32, PlayerId) -> Command) -> (u32, u32) {
+/// What clients came to know.
+#[derive(Debug, Default)]
+struct Tally {
+    /// How many ticks of their own fighters they predicted, and how many of those exactly.
+    compared: u32,
+    exact: u32,
+    /// How many events they predicted, were told without having predicted them, and took back.
+    foreseen: u32,
+    told: u32,
+    cancelled: u32,
+}
+
+fn play(rate: u32, seconds: u64, wish: impl Fn(u32, PlayerId) -> Command) -> Tally {
     let random = &mut SystemRandom::new();
-    let mut server = Server::<Arena>::open(content(), 1, Rates::default(), Time::ZERO, random);
+    let tick_length = Span::micros(u64::from(1_000_000 / rate));
+    let rates = Rates { tick_length, ticks_per_snapshot: (rate / 20).max(1), ..Rates::default() };
+    let mut server = Server::<Arena>::open(CONTENT.clone(), 1, rates, Time::ZERO, random);
     let mut clients: Vec<Far> = (0..4)
         .map(|number| {
             let peer = Peer::new([number; 16], 1);
             let view = View { predicts_at_most: Span::seconds(1), ..View::default() };
-            let client = Client::<Arena>::open(peer, content(), view, Time::ZERO, random);
+            let client = Client::<Arena>::open(peer, CONTENT.clone(), view, Time::ZERO, random);
             let (to_server, to_client) = (VecDeque::new(), VecDeque::new());
             Far { peer, client, to_server, to_client, predicted: BTreeMap::new() }
         })
         .collect();
-    let (mut compared, mut exact) = (0, 0);
+    let mut tally = Tally::default();
     for millis in 0..seconds * 1000 {
         let now = Time::from_millis(millis);
         for far in &mut clients {
@@ -52,6 +69,15 @@ fn play(seconds: u64, wish: impl Fn(u32, PlayerId) -> Command) -> (u32, u32) {
                 (far.client.predicted(), far.client.own::<Fighter>())
             {
                 far.predicted.insert(view.tick(), own.clone());
+            }
+            let effects = far.client.take_effects();
+            // In its first second a client is still finding its place ahead of the server.
+            for effect in effects.into_iter().filter(|_| millis > 1500) {
+                match effect {
+                    Effect::Started { is_predicted: true, .. } => tally.foreseen += 1,
+                    Effect::Started { .. } => tally.told += 1,
+                    Effect::Cancelled { .. } => tally.cancelled += 1,
+                }
             }
             while let Some(datagram) = far.client.transmit(now) {
                 far.to_server.push_back((millis + DELAY, datagram.to_vec()));
@@ -76,26 +102,35 @@ fn play(seconds: u64, wish: impl Fn(u32, PlayerId) -> Command) -> (u32, u32) {
             let own = far.client.me().and_then(|me| server.world().owned::<Fighter>(me));
             let predicted = far.predicted.get(&server.world().tick());
             if let (Some((_, own)), Some(predicted)) = (own, predicted) {
-                compared += 1;
-                exact += u32::from(own == predicted);
+                tally.compared += 1;
+                tally.exact += u32::from(own == predicted);
             }
         }
     }
-    (compared, exact)
+    tally
+}
+
+/// Keys are held for as long at every rate.
+fn keys(rate: u32, tick: u32, player: PlayerId) -> Command {
+    anything(5, (u64::from(tick) * 60 / u64::from(rate)) as u32, player)
 }
 
 #[test]
 fn who_is_left_alone_is_predicted_exactly() {
-    let (compared, exact) =
-        play(20, |tick, player| Command { fire: false, ..anything(5, tick, player) });
-    println!("{exact} of {compared} ticks were predicted exactly");
-    assert!(compared > 3_000);
-    assert!(f64::from(exact) / f64::from(compared) > 0.98, "{exact} of {compared}");
+    for (rate, seconds) in [(20, 12), (60, 20), (128, 8), (400, 4), (1000, 3)] {
+        let wish = |tick, player| Command { fire: false, ..keys(rate, tick, player) };
+        let tally = play(rate, seconds, wish);
+        println!("{rate} Hz: {tally:?}");
+        assert!(tally.compared > 500);
+        assert!(tally.exact * 100 > tally.compared * 98, "{rate} Hz: {tally:?}");
+    }
 }
 
 #[test]
 fn shots_of_others_are_all_that_surprises() {
-    let (compared, exact) = play(20, |tick, player| anything(5, tick, player));
-    println!("{exact} of {compared} ticks were predicted exactly");
-    assert!(f64::from(exact) / f64::from(compared) > 0.8, "{exact} of {compared}");
+    let tally = play(60, 20, |tick, player| keys(60, tick, player));
+    println!("{tally:?}");
+    assert!(tally.exact * 100 > tally.compared * 95, "{tally:?}");
+    assert!(tally.foreseen > 200 && tally.told > 20, "{tally:?}");
+    assert!(tally.cancelled * 50 < tally.foreseen, "{tally:?}");
 }

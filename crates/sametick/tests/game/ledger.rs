@@ -39,6 +39,7 @@ pub(crate) struct Ledger {
 pub(crate) struct Counts {
     pub(crate) snapshots: u64,
     pub(crate) verdicts: u64,
+    pub(crate) farewells: u64,
     pub(crate) whole: u64,
     pub(crate) predictions: u64,
     pub(crate) commands: u64,
@@ -283,6 +284,8 @@ impl Ledger {
                     assert!(saw, "{event:?} is not for {me:?}");
                 }
                 self.counts.events += 1;
+                // What happens to who is gone at once.
+                self.counts.farewells += u64::from(event.kind == SPLASH && !is_predicted);
             }
             Effect::Cancelled { key } => {
                 assert!(session.started.remove(&key).is_some(), "{key:?} was never played");

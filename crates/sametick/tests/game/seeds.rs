@@ -45,6 +45,7 @@ fn every_invariant_of_a_game_holds_for_every_seed() {
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
     let total = total.into_inner().unwrap();
     println!("{total:?}");
+    assert!(total.verdicts > 0 && total.farewells > 0, "nobody shot, or no stone fell");
     assert!(total.predictions > 0 && total.commands > 0 && total.events > 0, "nothing was checked");
 }
 
@@ -71,6 +72,7 @@ fn run_seed(seed: u64, seconds: u64) -> Result<Counts, String> {
 fn add(total: &mut Counts, more: Counts) {
     total.snapshots += more.snapshots;
     total.verdicts += more.verdicts;
+    total.farewells += more.farewells;
     total.whole += more.whole;
     total.predictions += more.predictions;
     total.commands += more.commands;

@@ -4,5 +4,6 @@ mod chaos;
 mod matches;
 mod movement;
 mod play;
+mod size;
 mod things;
 mod weapons;

@@ -11,6 +11,7 @@ fn agree(what: &str, tolerance: f32, measure: impl Fn(u32) -> f32) {
     for rate in RATES {
         let got = measure(rate);
         let off = (got - truth).abs() / truth;
+        println!("{what} at {rate} Hz: {got:.4} m, {:.2} % off", off * 100.0);
         assert!(off <= tolerance, "{what} at {rate} Hz: {got} instead of {truth}");
     }
 }
