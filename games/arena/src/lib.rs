@@ -23,6 +23,7 @@
 //! | `movement`, `weapon`, `damage` | what fighters do and suffer |
 //! | `solids` | what stands in the way during a tick |
 //! | `trace` | a match without anyone, for comparing machines |
+//! | [`bot`] | players without hands: who fights, and who acts a script |
 //! | [`map`] | maps: text, brushes, things, and what can be seen from where |
 //! | [`vector`], [`body`] | arithmetic, and how large a fighter is |
 //!
@@ -30,6 +31,7 @@
 
 mod arena;
 pub mod body;
+pub mod bot;
 mod command;
 mod content;
 mod contest;
