@@ -2,7 +2,7 @@
 
 use crate::address;
 use crate::content::Shelf;
-use crate::crew::pilot::Skill;
+use crate::crew::skill::{self, skills};
 use crate::crew::{self, Crew};
 use crate::line::LineOptions;
 use crate::rules::models;
@@ -11,6 +11,7 @@ use crate::tokens;
 use anyhow::bail;
 use clap::{Args, value_parser};
 use sametick::{Model, Span};
+use sametick_arena::bot::Skill;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -34,7 +35,7 @@ pub(crate) struct Options {
     #[command(flatten)]
     line: LineOptions,
     /// How well they play
-    #[arg(long, value_enum, default_value_t = Skill::Normal)]
+    #[arg(long, default_value = skill::USUAL, value_parser = skills())]
     skill: Skill,
     /// Network model whose view of the others they have
     #[arg(long, default_value = "half_life", value_parser = models())]

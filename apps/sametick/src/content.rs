@@ -2,9 +2,11 @@
 
 use anyhow::{Context, bail};
 use clap::ValueEnum;
+use sametick_arena::bot::Ways;
 use sametick_arena::map::MAPS;
 use sametick_arena::{Content, Map, Mode, Tuning};
 use std::path::Path;
+use std::sync::{Arc, OnceLock};
 
 /// The modes by the names that players know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -63,11 +65,29 @@ pub(crate) fn position(text: &[u8], at: usize) -> (usize, usize) {
     (line, 1 + String::from_utf8_lossy(&before[line_start..]).chars().count())
 }
 
+/// A game and the ways about its map, which bots share.
+#[derive(Debug)]
+pub(crate) struct Ground {
+    pub(crate) content: Content,
+    ways: OnceLock<Arc<Ways>>,
+}
+
+impl Ground {
+    pub(crate) fn new(content: Content) -> Self {
+        Self { content, ways: OnceLock::new() }
+    }
+
+    /// Where bots can go; found out when first asked for, which takes a moment.
+    pub(crate) fn ways(&self) -> &Arc<Ways> {
+        self.ways.get_or_init(|| Arc::new(Ways::new(&self.content)))
+    }
+}
+
 /// All games that a player can join without being told which: the maps that come with the game, in every
 /// mode, and one that was asked for.
 #[derive(Debug)]
 pub(crate) struct Shelf {
-    contents: Vec<(u64, Content)>,
+    grounds: Vec<(u64, Arc<Ground>)>,
 }
 
 impl Shelf {
@@ -84,25 +104,25 @@ impl Shelf {
             ModeName::value_variants().iter().map(move |mode| {
                 let (map, mode) = (map.clone(), mode.mode());
                 let content = Content { map, tuning: Tuning::default(), mode };
-                (content.name(), content)
+                (content.name(), Arc::new(Ground::new(content)))
             })
         };
-        Ok(Self { contents: texts.into_iter().flat_map(in_modes).collect() })
+        Ok(Self { grounds: texts.into_iter().flat_map(in_modes).collect() })
     }
 
     /// Only this one.
     pub(crate) fn of(content: Content) -> Self {
-        Self { contents: vec![(content.name(), content)] }
+        Self { grounds: vec![(content.name(), Arc::new(Ground::new(content)))] }
     }
 
     /// What is tried first.
-    pub(crate) fn first(&self) -> Content {
-        self.contents[0].1.clone()
+    pub(crate) fn first(&self) -> &Arc<Ground> {
+        &self.grounds[0].1
     }
 
-    /// The content of this name.
-    pub(crate) fn find(&self, name: u64) -> Option<Content> {
-        self.contents.iter().find(|(known, _)| *known == name).map(|(_, content)| content.clone())
+    /// The game whose content has this name.
+    pub(crate) fn find(&self, name: u64) -> Option<&Arc<Ground>> {
+        self.grounds.iter().find(|(known, _)| *known == name).map(|(_, ground)| ground)
     }
 }
 
@@ -124,7 +144,7 @@ mod tests {
         for (map, _) in MAPS {
             for mode in ModeName::value_variants() {
                 let content = load(map, *mode).unwrap();
-                assert_eq!(shelf.find(content.name()).unwrap().mode, mode.mode(), "{map}");
+                assert_eq!(shelf.find(content.name()).unwrap().content.mode, mode.mode(), "{map}");
             }
         }
     }

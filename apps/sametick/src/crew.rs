@@ -1,19 +1,19 @@
 //! Many headless players in one process, on a few threads: each a real client on a socket of its own.
 
 mod name;
-pub(crate) mod pilot;
 mod player;
+pub(crate) mod skill;
 pub(crate) mod tally;
 
 use crate::content::Shelf;
 use crate::stop::Stop;
 use crate::tokens;
 use anyhow::Context;
-use pilot::Skill;
 use player::{Player, Start};
 use sametick::network::Conditions;
 use sametick::secure::{SystemRandom, TokenKey};
 use sametick::{Span, Time, View};
+use sametick_arena::bot::Skill;
 use sametick_links::{Clock, Conditioned, UdpLink, conditioner::Direction, peer_at};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -127,10 +127,11 @@ impl Crew {
         let start = Start {
             server: peer_at(self.server),
             token: tokens::token(self.key.as_ref(), self.client_ids[index], random),
-            content: self.shelf.first(),
+            ground: Arc::clone(self.shelf.first()),
             view: self.view,
             link,
-            pilot: pilot::pilot(self.skill, seed),
+            skill: self.skill,
+            seed,
             name: name::name(index),
         };
         Ok(Player::new(start, now, random))

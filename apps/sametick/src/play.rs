@@ -1,7 +1,8 @@
 //! `play`: a match on this machine, with bots, and open to whoever is near; or without any network.
 
 use crate::address;
-use crate::crew::pilot;
+use crate::content::Ground;
+use crate::crew::skill;
 use crate::host::figures::Standing;
 use crate::host::log::{Line, Log};
 use crate::host::metrics::Board;
@@ -77,13 +78,13 @@ const ALONE_SECONDS: u32 = 60;
 
 fn play_alone(options: &Options, stop: &Stop) -> anyhow::Result<()> {
     let rules = &options.rules;
-    let (content, clock) = (rules.content()?, Clock::start());
-    let mut game = Alone::<Arena>::new(content.clone(), rules.seed, rules.tick_length());
-    let mut pilots: Vec<_> = (0..options.bots)
+    let (ground, clock) = (Ground::new(rules.content()?), Clock::start());
+    let mut game = Alone::<Arena>::new(ground.content.clone(), rules.seed, rules.tick_length());
+    let mut bots: Vec<_> = (0..options.bots)
         .map(|bot| {
             let player = PlayerId(bot as u16);
             game.join(player);
-            (player, pilot::pilot(rules.skill, rules.seed.wrapping_add(bot.into())))
+            (player, skill::bot(rules.skill, rules.seed.wrapping_add(bot.into()), &ground))
         })
         .collect();
     let seconds = options.seconds.unwrap_or(ALONE_SECONDS);
@@ -92,9 +93,9 @@ fn play_alone(options: &Options, stop: &Stop) -> anyhow::Result<()> {
     let mut stepped = 0;
     while stepped < ticks && !stop.is_asked() {
         let world = game.world();
-        let commands: Vec<_> = pilots
+        let commands: Vec<_> = bots
             .iter_mut()
-            .map(|(player, pilot)| (*player, pilot.think(world, *player, &content, dt)))
+            .map(|(player, bot)| (*player, bot.think(world, *player, &ground.content, dt)))
             .collect();
         game.step(commands)?;
         stepped += 1;

@@ -2,7 +2,7 @@
 
 use crate::address;
 use crate::content::{self, ModeName, Shelf};
-use crate::crew::pilot::Skill;
+use crate::crew::skill::{self, skills};
 use crate::crew::{self, Crew};
 use anyhow::bail;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -11,6 +11,7 @@ use sametick::network::Conditions;
 use sametick::secure::TokenKey;
 use sametick::{Model, Rates, Span};
 use sametick_arena::Content;
+use sametick_arena::bot::Skill;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -33,7 +34,7 @@ pub(crate) struct Rules {
     #[arg(long, default_value = "half_life", value_parser = models())]
     pub(crate) model: Model,
     /// How well bots play
-    #[arg(long, value_enum, default_value_t = Skill::Normal)]
+    #[arg(long, default_value = skill::USUAL, value_parser = skills())]
     pub(crate) skill: Skill,
     /// Decides every chance of the match; another for another match
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
@@ -96,11 +97,14 @@ impl Rules {
         server: SocketAddr,
         key: Option<TokenKey>,
     ) -> Crew {
+        let shelf = Shelf::of(content.clone());
+        // Found out before anyone waits for it.
+        shelf.first().ways();
         Crew {
             server: address::nearby(server),
             client_ids: crew::client_ids(count as usize),
             key,
-            shelf: Arc::new(Shelf::of(content.clone())),
+            shelf: Arc::new(shelf),
             view: self.model.view,
             skill: self.skill,
             seed: self.seed,

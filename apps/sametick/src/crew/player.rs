@@ -1,15 +1,17 @@
-//! One headless player: a real client on a socket of its own, a pilot, and what it met with.
+//! One headless player: a real client on a socket of its own, a bot that decides, and what it met with.
 
 use super::name::Spelling;
-use super::pilot::Pilot;
+use super::skill;
 use super::tally::Tally;
-use crate::content::Shelf;
+use crate::content::{Ground, Shelf};
 use sametick::secure::{ClientToken, Random};
 use sametick::{Client, ClientEvent, Peer, Span, Tick, Time, View};
+use sametick_arena::bot::{Bot, Skill};
 use sametick_arena::vector::{length, subtract};
-use sametick_arena::{Arena, Content, Fighter, Seat};
+use sametick_arena::{Arena, Fighter, Seat};
 use sametick_links::{Conditioned, Link, UdpLink, drive_client};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// For so many ticks one's own predictions are remembered, to be compared with what became of them.
 const REMEMBERED_MAX: usize = 512;
@@ -19,8 +21,11 @@ pub(crate) struct Player {
     client: Client<Arena>,
     link: Conditioned<UdpLink>,
     server: Peer,
-    content: Content,
-    pilot: Box<dyn Pilot>,
+    ground: Arc<Ground>,
+    skill: Skill,
+    seed: u64,
+    /// Made when it is known what is played.
+    bot: Option<Bot>,
     spelling: Spelling,
     thought: (Tick, Time),
     snapshot: Tick,
@@ -33,23 +38,26 @@ pub(crate) struct Player {
 pub(crate) struct Start {
     pub(crate) server: Peer,
     pub(crate) token: ClientToken,
-    pub(crate) content: Content,
+    pub(crate) ground: Arc<Ground>,
     pub(crate) view: View,
     pub(crate) link: Conditioned<UdpLink>,
-    pub(crate) pilot: Box<dyn Pilot>,
+    pub(crate) skill: Skill,
+    pub(crate) seed: u64,
     pub(crate) name: String,
 }
 
 impl Player {
     /// Knocks.
     pub(crate) fn new(start: Start, now: Time, random: &mut dyn Random) -> Self {
-        let Start { server, token, content, view, link, pilot, name } = start;
+        let Start { server, token, ground, view, link, skill, seed, name } = start;
         Self {
-            client: Client::new(server, token, content.clone(), view, now, random),
+            client: Client::new(server, token, ground.content.clone(), view, now, random),
             link,
             server,
-            content,
-            pilot,
+            ground,
+            skill,
+            seed,
+            bot: None,
             spelling: Spelling::new(name),
             thought: (Tick(0), now),
             snapshot: Tick(0),
@@ -115,9 +123,9 @@ impl Player {
             ClientEvent::Joined(_) => _ = self.tally.joined_at.get_or_insert(now),
             ClientEvent::Denied(denial) => self.tally.denied = Some(denial),
             ClientEvent::GameChanged { content } => match shelf.find(content) {
-                Some(content) => {
-                    self.content = content.clone();
-                    self.client.load(now, content);
+                Some(ground) => {
+                    (self.ground, self.bot) = (Arc::clone(ground), None);
+                    self.client.load(now, ground.content.clone());
                 }
                 None => self.tally.is_unknown_game = true,
             },
@@ -175,7 +183,9 @@ impl Player {
         let seconds = (now - self.thought.1).as_seconds_f64().min(1.0) as f32;
         self.thought = (tick, now);
         let Some(world) = self.client.view(now) else { return };
-        let mut command = self.pilot.think(world, me, &self.content, seconds);
+        let (skill, seed, ground) = (self.skill, self.seed, &self.ground);
+        let bot = self.bot.get_or_insert_with(|| skill::bot(skill, seed, ground));
+        let mut command = bot.think(world, me, &ground.content, seconds);
         command.ready = true;
         let known = world.all::<Seat>().find(|(_, seat)| seat.player == me.0);
         self.spelling.spell(known.map(|(_, seat)| &*seat.name), &mut command);

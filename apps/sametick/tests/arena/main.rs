@@ -21,7 +21,7 @@ fn every_command_has_examples() {
 
 #[test]
 fn a_match_alone_needs_no_network_and_is_the_same_each_time() {
-    let arguments = ["play", "--alone", "--map", "corners", "--seconds", "60", "--json"];
+    let arguments = ["play", "--alone", "--map", "halls", "--seconds", "60", "--json"];
     let report = answer(&arguments);
     assert_eq!(report["ticks"], 3600);
     let scores = report["match"]["scores"].as_array().expect("a table");

@@ -1,0 +1,22 @@
+//! How well bots play, chosen by name. The one place that knows how a bot is made.
+
+use crate::content::Ground;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use sametick_arena::bot::{Bot, SKILLS, Skill};
+use std::sync::Arc;
+
+/// What is played where nothing else is asked for.
+pub(crate) const USUAL: &str = "regular";
+
+/// One of the skills by name.
+pub(crate) fn skills() -> impl TypedValueParser<Value = Skill> {
+    PossibleValuesParser::new(SKILLS.map(|skill| skill.name)).map(|name| {
+        let skill = SKILLS.into_iter().find(|skill| skill.name == name);
+        skill.expect("only names of skills pass")
+    })
+}
+
+/// A bot that knows its way about; the seed decides its whims.
+pub(crate) fn bot(skill: Skill, seed: u64, ground: &Ground) -> Bot {
+    Bot::new(skill, seed, Arc::clone(ground.ways()))
+}
