@@ -13,8 +13,9 @@ pub(crate) fn listening(text: &str) -> Result<SocketAddr, String> {
 /// The address of another host, which may have a name.
 pub(crate) fn resolve(text: &str) -> anyhow::Result<SocketAddr> {
     let advice = || format!("cannot connect to {text:?}: write HOST:PORT, such as 127.0.0.1:4000");
-    let mut found = text.to_socket_addrs().with_context(advice)?;
-    found.next().with_context(advice)
+    let found = text.to_socket_addrs().with_context(advice)?;
+    // Servers listen on IPv4 unless told otherwise, and a name may stand for both.
+    found.min_by_key(SocketAddr::is_ipv6).with_context(advice)
 }
 
 /// A socket at an address.

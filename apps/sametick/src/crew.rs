@@ -1,6 +1,6 @@
 //! Many headless players in one process, on a few threads: each a real client on a socket of its own.
 
-mod name;
+pub(crate) mod name;
 mod player;
 pub(crate) mod skill;
 pub(crate) mod tally;

@@ -2,6 +2,7 @@
 
 use crate::address;
 use crate::content::Ground;
+use crate::crew::name::{Spelling, name};
 use crate::crew::skill;
 use crate::host::figures::Standing;
 use crate::host::log::{Line, Log};
@@ -84,7 +85,8 @@ fn play_alone(options: &Options, stop: &Stop) -> anyhow::Result<()> {
         .map(|bot| {
             let player = PlayerId(bot as u16);
             game.join(player);
-            (player, skill::bot(rules.skill, rules.seed.wrapping_add(bot.into()), &ground))
+            let seed = rules.seed.wrapping_add(bot.into());
+            (player, skill::bot(rules.skill, seed, &ground), Spelling::new(name(bot as usize)))
         })
         .collect();
     let seconds = options.seconds.unwrap_or(ALONE_SECONDS);
@@ -95,7 +97,11 @@ fn play_alone(options: &Options, stop: &Stop) -> anyhow::Result<()> {
         let world = game.world();
         let commands: Vec<_> = bots
             .iter_mut()
-            .map(|(player, bot)| (*player, bot.think(world, *player, &ground.content, dt)))
+            .map(|(player, bot, spelling)| {
+                let mut command = bot.think(world, *player, &ground.content, dt);
+                spelling.spell(world, *player, &mut command);
+                (*player, command)
+            })
             .collect();
         game.step(commands)?;
         stepped += 1;

@@ -1,6 +1,7 @@
 //! Names of headless players, and how one is spelled: a letter with each command, until everyone knows it.
 
-use sametick_arena::Command;
+use sametick::{PlayerId, World};
+use sametick_arena::{Command, Entity, Seat};
 
 /// People without whom there would be no such game.
 const NAMES: [&str; 16] = [
@@ -34,7 +35,12 @@ impl Spelling {
     }
 
     /// Adds the next letter to a command, as long as others know another name.
-    pub(crate) fn spell(&mut self, known: Option<&str>, command: &mut Command) {
+    pub(crate) fn spell(&mut self, world: &World<Entity>, me: PlayerId, command: &mut Command) {
+        let seat = world.all::<Seat>().find(|(_, seat)| seat.player == me.0);
+        self.add_letter(seat.map(|(_, seat)| &*seat.name), command);
+    }
+
+    fn add_letter(&mut self, known: Option<&str>, command: &mut Command) {
         if known.is_none_or(|known| known == self.name) {
             return;
         }
@@ -66,18 +72,18 @@ mod tests {
         let mut said = String::new();
         for _ in 0..200 {
             let mut command = Command::default();
-            spelling.spell(Some("Player 3"), &mut command);
+            spelling.add_letter(Some("Player 3"), &mut command);
             said.extend((command.letter != 0).then(|| char::from(command.letter)));
         }
         assert_eq!(said, "Ada");
         for _ in 0..200 {
             let mut command = Command::default();
-            spelling.spell(Some("Player 3"), &mut command);
+            spelling.add_letter(Some("Player 3"), &mut command);
             said.extend((command.letter != 0).then(|| char::from(command.letter)));
         }
         assert_eq!(said, "AdaAda");
         let mut command = Command::default();
-        Spelling::new("Ada".into()).spell(Some("Ada"), &mut command);
+        Spelling::new("Ada".into()).add_letter(Some("Ada"), &mut command);
         assert_eq!(command.letter, 0);
     }
 }

@@ -8,7 +8,7 @@ use sametick::secure::{ClientToken, Random};
 use sametick::{Client, ClientEvent, Peer, Span, Tick, Time, View};
 use sametick_arena::bot::{Bot, Skill};
 use sametick_arena::vector::{length, subtract};
-use sametick_arena::{Arena, Fighter, Seat};
+use sametick_arena::{Arena, Fighter};
 use sametick_links::{Conditioned, Link, UdpLink, drive_client};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -187,8 +187,7 @@ impl Player {
         let bot = self.bot.get_or_insert_with(|| skill::bot(skill, seed, ground));
         let mut command = bot.think(world, me, &ground.content, seconds);
         command.ready = true;
-        let known = world.all::<Seat>().find(|(_, seat)| seat.player == me.0);
-        self.spelling.spell(known.map(|(_, seat)| &*seat.name), &mut command);
+        self.spelling.spell(world, me, &mut command);
         self.client.command(command);
     }
 }

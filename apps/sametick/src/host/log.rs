@@ -56,7 +56,7 @@ impl Log {
     pub(crate) fn tell(&mut self, now: Time, line: &Line<'_>) {
         let mut text = String::new();
         if std::mem::take(&mut self.has_live_line) {
-            text += "\r\x1b[K";
+            text += START_OF_LINE_ANEW;
         }
         if matches!(line, Line::Status(_)) {
             self.told_at = now;
@@ -65,8 +65,8 @@ impl Log {
         if self.is_json {
             text += &format!("{}\n", line.json(now));
         } else if is_live_status {
-            // A line that wraps could not be written over.
-            text.extend(format!("{} {}", clock(now), line.text()).chars().take(LIVE_COLUMNS_MAX));
+            // A line that wrapped could not be written over.
+            text += &format!("{WITHOUT_WRAPPING}{} {}{WRAPPING}", clock(now), line.text());
             self.has_live_line = true;
         } else {
             text += &format!("{} {}\n", clock(now), line.text());
@@ -76,8 +76,10 @@ impl Log {
     }
 }
 
-/// Most terminals are this wide.
-const LIVE_COLUMNS_MAX: usize = 118;
+/// What terminals understand, all of them since the VT100.
+const START_OF_LINE_ANEW: &str = "\r\x1b[K";
+const WITHOUT_WRAPPING: &str = "\x1b[?7l";
+const WRAPPING: &str = "\x1b[?7h";
 
 impl Line<'_> {
     fn text(&self) -> String {
