@@ -165,12 +165,11 @@ fn show(played: Option<&Played>, options: &Options) {
             .iter()
             .map(|tally| format!("[{},{}]", tally.score, tally.deaths))
             .collect();
-        println!(
-            "{{\"map\":\"{map}\",\"mode\":\"{mode:?}\",\"level\":\"{level}\",\"scores\":[{}],\"team_scores\":{team_scores:?},\
-             \"metres_per_minute_min\":{metres:.0},\"place_entropy_min\":{entropy:.2},\"still_seconds_max\":{still:.1},\
-             \"stuck\":{stuck},\"pickups\":{pickups},\"think_ns\":{nanos:.0}}}",
-            scores.join(",")
-        );
+        print!("{{\"map\":\"{map}\",\"mode\":\"{mode:?}\",\"level\":\"{level}\",");
+        print!("\"scores\":[{}],\"team_scores\":{team_scores:?},", scores.join(","));
+        print!("\"metres_per_minute_min\":{metres:.0},\"place_entropy_min\":{entropy:.2},");
+        print!("\"still_seconds_max\":{still:.1},\"stuck\":{stuck},\"pickups\":{pickups},");
+        println!("\"think_ns\":{nanos:.0}}}");
         return;
     }
     println!(

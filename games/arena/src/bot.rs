@@ -27,6 +27,7 @@
 //! | `skill` | what makes a bot good, in one table |
 //! | `sense`, `eyes` | what a bot sees, and whom it notices |
 //! | `mind` | what it is after |
+//! | `name` | what it is called |
 //! | `legs`, `hands`, `arms` | how it moves, aims and arms itself |
 //! | `act` | scripts |
 //! | `tally` | what bots did in a match |
@@ -37,6 +38,7 @@ mod eyes;
 mod hands;
 mod legs;
 mod mind;
+mod name;
 mod sense;
 mod skill;
 mod survey;
@@ -62,6 +64,7 @@ use eyes::Eyes;
 use hands::{Aim, Hands, lead};
 use legs::{Legs, Step, level, unit};
 use mind::{Mind, Mood};
+use name::Name;
 use sametick::{Dice, EntityId, PlayerId, World};
 use sense::Sense;
 use std::sync::Arc;
@@ -87,6 +90,7 @@ pub struct Bot {
     legs: Legs,
     hands: Hands,
     arms: Arms,
+    name: Name,
     /// In a fight: the side it goes to, until when, and how its feet last decided.
     side: f32,
     side_until: f64,
@@ -110,6 +114,7 @@ impl Bot {
             legs: Legs::default(),
             hands: Hands::default(),
             arms: Arms::default(),
+            name: Name::default(),
             side: 1.0,
             side_until: 0.0,
             footing: [0.0; 2],
@@ -127,16 +132,17 @@ impl Bot {
         dt: f32,
     ) -> Command {
         self.seconds += f64::from(dt);
+        let (yaw, pitch) = (self.hands.yaw, self.hands.pitch);
+        let mut command = Command { yaw, pitch, ready: true, ..Command::default() };
+        self.name.spell(world, me, &mut command);
         let Some(own) = self.find_own(world, me).filter(|own| own.is_alive()) else {
             self.rest();
-            let (yaw, pitch) = (self.hands.yaw, self.hands.pitch);
-            return Command { yaw, pitch, ready: true, ..Command::default() };
+            return command;
         };
         let sense = Sense { world, content, own, now: self.seconds, dt };
-        self.eyes.look(&sense, &self.skill, (self.hands.yaw, self.hands.pitch));
+        self.eyes.look(&sense, &self.skill, (yaw, pitch));
         let with = (&mut self.eyes, &mut self.legs);
         self.mind.think(&sense, with, (&self.skill, &self.ways), &mut self.dice);
-        let mut command = Command { ready: true, ..Command::default() };
         let step = match self.aim_at(&sense) {
             Some((bounds, velocity)) => {
                 self.fight(&sense, bounds, velocity, &mut command);
@@ -164,6 +170,11 @@ impl Bot {
     /// Sends it to a place, where it stays as long as it sees nobody; with none it decides again by itself.
     pub fn send(&mut self, place: Option<Vector>) {
         self.mind.errand = place;
+    }
+
+    /// Gives it a name for the score table: printable ASCII, the first 16 letters.
+    pub fn call(&mut self, name: &str) {
+        self.name = Name::new(name);
     }
 
     /// How good it is.

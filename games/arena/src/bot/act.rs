@@ -172,7 +172,9 @@ impl Act {
             Look::Ahead => ahead,
             Look::To(place) => Some(subtract(place, own.eye())),
             Look::At(player) => {
-                let other = world.owned::<Fighter>(player).and_then(|(_, other)| other.bounds());
+                let mut others = world.all::<Fighter>().map(|(_, other)| other);
+                let other = others.find(|other| other.player == player.0);
+                let other = other.and_then(Fighter::bounds);
                 other.map(|bounds| subtract(bounds.centre(), own.eye())).or(ahead)
             }
         };

@@ -73,3 +73,37 @@ pub(super) fn preferred_metres(weapon: Weapon) -> f32 {
         Weapon::Launcher => 11.0,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The weapon that a bot which never prefers rockets takes, by what is loaded and what is left.
+    fn expect(metres: f32, loaded: [u8; 3], reserve: [u8; 3], wanted: Weapon) {
+        let own = Fighter { loaded, reserve, ..Fighter::default() };
+        let skill = Skill { rocket_share: 0.0, ..Skill::level(3) };
+        let mut dice = Dice::new(1, 1);
+        let chosen = Arms::default().choose(&own, metres, &skill, 0.0, &mut dice);
+        assert_eq!(chosen, wanted, "{metres} m, {loaded:?}, {reserve:?}");
+    }
+
+    #[test]
+    fn distance_and_ammunition_choose() {
+        expect(4.0, [30, 6, 4], [0; 3], Weapon::Shotgun);
+        expect(15.0, [30, 6, 4], [0; 3], Weapon::Rifle);
+        expect(4.0, [30, 0, 4], [30, 6, 4], Weapon::Rifle);
+        expect(15.0, [0, 6, 4], [30, 6, 4], Weapon::Launcher);
+        expect(15.0, [0, 0, 0], [30, 6, 4], Weapon::Rifle);
+        expect(15.0, [0, 0, 0], [0, 6, 0], Weapon::Shotgun);
+    }
+
+    #[test]
+    fn a_rocket_is_put_away_when_the_enemy_is_near() {
+        let own = Fighter { loaded: [30, 6, 4], ..Fighter::default() };
+        let skill = Skill { rocket_share: 1.0, ..Skill::level(3) };
+        let (mut arms, mut dice) = (Arms::default(), Dice::new(1, 1));
+        arms.until = -1.0;
+        assert_eq!(arms.choose(&own, 12.0, &skill, 0.0, &mut dice), Weapon::Launcher);
+        assert_eq!(arms.choose(&own, 3.0, &skill, 0.1, &mut dice), Weapon::Shotgun);
+    }
+}

@@ -145,3 +145,29 @@ pub(super) fn lead(off: Vector, velocity: Vector, speed: f32, foresight: f32) ->
     }
     ahead
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vector::{length, unit};
+
+    #[test]
+    fn a_lead_meets_what_moves_on() {
+        let (off, velocity) = ([20.0, 0.0, 0.0], [0.0, 6.0, 0.0]);
+        let aim = unit(lead(off, velocity, 30.0, 1.0));
+        let nearest = (0..200).map(|step| {
+            let seconds = step as f32 * 0.01;
+            let apart = subtract(along(off, velocity, seconds), scale(aim, 30.0 * seconds));
+            length(apart)
+        });
+        assert!(nearest.fold(f32::INFINITY, f32::min) < 0.3);
+        assert_eq!(lead(off, velocity, 30.0, 0.0), off);
+    }
+
+    #[test]
+    fn one_turns_the_short_way() {
+        assert!((turn_between(3.0, -3.0) - (TAU - 6.0)).abs() < 1e-5);
+        assert!((turn_between(-3.0, 3.0) + (TAU - 6.0)).abs() < 1e-5);
+        assert_eq!(turn_between(1.0, 1.5), 0.5);
+    }
+}

@@ -52,8 +52,7 @@ pub(super) struct Legs {
     /// Where it was when it last was not stuck, and when.
     anchor: Vector,
     anchored_at: f64,
-    /// The place that a leap is to lead to, while in the air.
-    leap: Option<u32>,
+    leap: Option<Leap>,
     detour: [f32; 2],
     detour_until: f64,
     /// Places of the map towards which it was stuck, and until when they are avoided.
@@ -62,10 +61,18 @@ pub(super) struct Legs {
     pub(super) stuck_count: u32,
 }
 
+/// A leap that was decided on.
+#[derive(Clone, Copy, Debug)]
+struct Leap {
+    to: u32,
+    /// In the air.
+    has_begun: bool,
+}
+
 impl Legs {
     /// Forgets goal and path.
     pub(super) fn stop(&mut self) {
-        (self.goal, self.next, self.is_lost) = (None, 0, false);
+        (self.goal, self.next, self.is_lost, self.leap) = (None, 0, false, None);
         self.path.clear();
     }
 
@@ -103,12 +110,11 @@ impl Legs {
         self.plan(ways, sense);
         self.pass_places(ways, sense);
         let Some(leg) = self.path.get(self.next).copied() else {
-            let off = subtract(goal, sense.own.position);
-            let is_there = level(off) < GOAL_METRES || !sense.is_straight(goal);
             if self.is_lost {
                 return Step::default();
             }
-            if is_there {
+            let off = subtract(goal, sense.own.position);
+            if level(off) < GOAL_METRES || !sense.is_straight(goal) {
                 self.stop();
                 return Step::default();
             }
@@ -122,8 +128,10 @@ impl Legs {
             let is_on = matches!(leg.way, Way::Lift(_)) && level(off) > 0.4;
             return Step { way: if is_on { unit(off) } else { [0.0; 2] }, jump: false };
         }
-        self.is_lost = level(off) > LOST_SPACINGS * ways.spacing() || off[2] > 2.5;
+        let is_far = level(off) > LOST_SPACINGS * ways.spacing() || off[2] > 2.5;
+        self.is_lost |= is_far && leg.way != Way::Teleport;
         let step = match leg.way {
+            Way::Teleport => Step { way: unit(to_teleporter(place, sense)), jump: false },
             Way::Jump | Way::Drop if sense.own.is_grounded => self.leap(leg, ways, sense),
             _ => Step { way: unit(off), jump: false },
         };
@@ -148,20 +156,21 @@ impl Legs {
             let against = -aside.signum();
             return Step { way: [-way[1] * against, way[0] * against], jump: false };
         }
-        self.leap = Some(leg.to);
+        self.leap = Some(Leap { to: leg.to, has_begun: false });
         Step { way: unit(subtract(place(&leg), sense.own.position)), jump: leg.way == Way::Jump }
     }
 
-    /// Avoids a leap that has led elsewhere.
+    /// Sees where a leap has led, and avoids one that has led elsewhere.
     fn land(&mut self, ways: &Ways, sense: &Sense<'_>) {
-        let Some(to) = self.leap.filter(|_| sense.own.is_grounded) else { return };
+        let Some(leap) = &mut self.leap else { return };
+        if !sense.own.is_grounded || !leap.has_begun {
+            leap.has_begun |= !sense.own.is_grounded;
+            return;
+        }
+        let to = leap.to;
+        self.leap = None;
         let off = subtract(ways.places()[to as usize], sense.own.position);
-        if level(off) < 1.5 * ways.spacing() && off[2].abs() < 0.8 {
-            self.leap = None;
-        } else if off[2] > 0.8 && !self.path.get(self.next).is_some_and(|leg| leg.to == to) {
-            self.leap = None;
-        } else if sense.now - self.anchored_at > STUCK_SECONDS / 2.0 || off[2] > 1.6 {
-            self.leap = None;
+        if level(off) > 1.5 * ways.spacing() || off[2].abs() > 0.8 {
             self.avoid(to, sense.now);
             self.is_lost = true;
         }
@@ -176,7 +185,7 @@ impl Legs {
     fn plan(&mut self, ways: &Ways, sense: &Sense<'_>) {
         let may = self.is_lost && sense.now >= self.plan_at && sense.own.is_grounded;
         let Some(goal) = self.goal.filter(|_| may) else { return };
-        (self.next, self.is_lost) = (0, false);
+        (self.next, self.is_lost, self.leap) = (0, false, None);
         self.path.clear();
         self.plan_at = sense.now + PLAN_SECONDS;
         self.avoided.retain(|(_, until)| *until > sense.now);
@@ -252,6 +261,14 @@ impl Legs {
         (self.is_lost, self.plan_at) = (true, 0.0);
         Step { way: self.detour, jump: true }
     }
+}
+
+/// The way to what takes one to a place.
+fn to_teleporter(place: Vector, sense: &Sense<'_>) -> Vector {
+    let far = |to: Vector| level(subtract(to, place));
+    let teleporters = sense.content.map.teleporters.iter();
+    let nearest = teleporters.min_by(|a, b| far(a.to).total_cmp(&far(b.to)));
+    nearest.map_or([0.0; 3], |found| subtract(found.from.centre(), sense.own.position))
 }
 
 /// Whether the lift that one boards or rides is not yet where one needs it.

@@ -13,6 +13,7 @@ use crate::map::ItemKind;
 use crate::vector::{Vector, along, length, subtract};
 use crate::weapon::Weapon;
 use sametick::Dice;
+use std::collections::BTreeSet;
 
 /// How often a bot thinks.
 const THOUGHT_SECONDS: f64 = 0.1;
@@ -26,7 +27,9 @@ const PEEK_HALF_SECONDS: f64 = 0.7;
 /// Not twice in this time does it look for cover.
 const COVER_PAUSE_SECONDS: f64 = 4.0;
 /// How many places are looked at for cover.
-const COVER_PLACES_MAX: usize = 48;
+const COVER_PLACES_MAX: usize = 300;
+/// And every which of them.
+const COVER_STRIDE: usize = 4;
 /// An item that was not there is not looked for again for this long.
 const SHUN_SECONDS: f64 = 8.0;
 /// An item must be worth this much to be fetched.
@@ -145,7 +148,7 @@ impl Mind {
                 None => self.choose(sense, ways, dice),
             },
             Mood::Peek if !is_over => {
-                let is_out = (now / PEEK_HALF_SECONDS) as u64 % 2 == 0;
+                let is_out = ((now / PEEK_HALF_SECONDS) as u64).is_multiple_of(2);
                 self.goal = Some(if is_out { self.out } else { self.cover });
             }
             Mood::Hide if !is_over => {}
@@ -263,17 +266,20 @@ fn wanted(kind: ItemKind, own: &Fighter) -> f32 {
 fn find_cover(enemy: &Sighting, ways: &Ways, sense: &Sense<'_>) -> Option<Vector> {
     let eye = along(enemy.bounds.centre(), [0.0, 0.0, 1.0], enemy.bounds.half()[2] * 0.75);
     let first = ways.nearest(sense.own.position)?;
-    let mut found = vec![first];
+    let (mut found, mut known) = (vec![first], BTreeSet::from([first]));
     let mut looked_at = 0;
     while let Some(place) = found.get(looked_at).copied() {
         looked_at += 1;
         let feet = ways.places()[place as usize];
-        if !sense.sees(eye, body::centre(feet, false)) && !sense.sees(eye, body::eye(feet, false)) {
+        let is_hidden = || {
+            !sense.sees(eye, body::centre(feet, false)) && !sense.sees(eye, body::eye(feet, false))
+        };
+        // Not every one: neighbours are seen or hidden together.
+        if looked_at % COVER_STRIDE == 0 && is_hidden() {
             return Some(feet);
         }
-        // Every other one: neighbours are seen or hidden together.
-        for link in ways.links(place).iter().step_by(2).filter(|link| link.way == Way::Walk) {
-            if found.len() < COVER_PLACES_MAX && !found.contains(&link.to) {
+        for link in ways.links(place).iter().filter(|link| link.way == Way::Walk) {
+            if found.len() < COVER_PLACES_MAX && known.insert(link.to) {
                 found.push(link.to);
             }
         }

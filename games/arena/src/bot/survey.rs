@@ -29,6 +29,8 @@ const TRIAL_DT: f32 = 1.0 / 30.0;
 /// How long a step to a neighbour and a leap may take.
 const WALK_SECONDS_MAX: f32 = 1.2;
 const LEAP_SECONDS_MAX: f32 = 2.0;
+/// Whoever comes less far in a tick of a trial walks against a wall.
+const PROGRESS_METRES: f32 = 0.03;
 /// Whoever is not in the air by then never will be.
 const LEAP_BEGINS_SECONDS_MAX: f32 = 0.6;
 /// How much longer than it takes a jump counts, because it may fail.
@@ -207,11 +209,17 @@ impl<'a> Surveyor<'a> {
     /// Whether a fighter that walks from one place comes to the other without losing its feet.
     fn is_walked(&self, solids: &Solids<'_>, start: Vector, end: Vector) -> bool {
         let mut fighter = self.walker(start, subtract(end, start), 0.3);
+        let mut left = f32::INFINITY;
         for _ in 0..(WALK_SECONDS_MAX / TRIAL_DT) as usize {
             let off = subtract(end, fighter.position);
-            if off[0] * off[0] + off[1] * off[1] < 0.15 {
+            let metres = (off[0] * off[0] + off[1] * off[1]).sqrt();
+            if metres < 0.38 {
                 return off[2].abs() < 0.3;
             }
+            if metres > left - PROGRESS_METRES {
+                return false;
+            }
+            left = metres;
             fighter.yaw = libm::atan2f(off[1], off[0]);
             self.tick(solids, &mut fighter, false);
             if !fighter.is_grounded {

@@ -96,3 +96,15 @@ fn a_bot_rides_the_lift() {
     let took = errand(1, [x + 4.0, y - 4.0, 0.1], top);
     assert!(took.is_some_and(|seconds| seconds < 15.0), "{took:?}");
 }
+
+#[test]
+fn a_bot_takes_the_teleporter_and_goes_through_the_door() {
+    let map = &MAPS[1].1.map;
+    let teleporter = &map.teleporters[0];
+    let [x, y, z] = teleporter.from.centre();
+    let took = errand(1, [x - 4.0, y + 5.0, z - 1.4], teleporter.to);
+    assert!(took.is_some_and(|seconds| seconds < 4.0), "{took:?}");
+    let [x, y, _] = map.doors[0].reach.centre();
+    let took = errand(1, [x - 2.5, y, 0.1], [x + 6.0, y, 0.1]);
+    assert!(took.is_some_and(|seconds| seconds < 5.0), "{took:?}");
+}

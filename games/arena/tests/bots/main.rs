@@ -2,6 +2,7 @@
 
 mod acts;
 mod errands;
+mod far;
 mod matches;
 mod party;
 mod range;

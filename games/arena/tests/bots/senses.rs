@@ -3,8 +3,9 @@
 
 use crate::party::{MAPS, Party, hall, place_spawns};
 use sametick::Layouts;
-use sametick_arena::bot::{Act, SKILLS, Script, Ways};
-use sametick_arena::{Content, Entity};
+use sametick::PlayerId;
+use sametick_arena::bot::{Act, Bot, Look, SKILLS, Script, Skill, Ways};
+use sametick_arena::{Content, Entity, Seat};
 use std::f32::consts::{PI, TAU};
 use std::sync::Arc;
 
@@ -83,4 +84,42 @@ fn the_same_seed_plays_the_same_match() {
     };
     assert_eq!(hash(1), hash(1));
     assert_ne!(hash(1), hash(2));
+}
+
+#[test]
+fn a_weak_bot_takes_cover() {
+    // A wall to hide behind, a little to the side.
+    let mut content = hall(&[[[-9, 2, 0], [-8, 9, 8]]]);
+    let at = [10.0, 0.0, 0.01];
+    place_spawns(&mut content, &[([-10.0, 0.0, 0.01], 0.0), (at, PI)]);
+    let ways = Arc::new(Ways::new(&content));
+    // Shot four times, with time to see by whom.
+    let act = Act {
+        look: Look::At(PlayerId(0)),
+        fires: vec![1.2..1.55],
+        ..Act::new(Script::Stand { at })
+    };
+    let mut party = Party::at(60, &content, &ways, &[1], 3, vec![act]);
+    let nervous = Skill { cover_health: 90.0, ..Skill::level(1) };
+    party.bots[0] = Bot::new(nervous, 3, ways);
+    assert!(party.until(4.0, |party| party.bots[0].mood() == "hide"), "it looks for cover");
+    let is_hidden = |party: &Party| {
+        let own = party.fighter(0);
+        let eye = party.fighter(1).eye();
+        own.is_alive() && !party.content.map.visible(eye, own.eye())
+    };
+    assert!(party.until(3.0, is_hidden), "it finds it");
+}
+
+#[test]
+fn a_bot_has_its_name_in_the_score_table() {
+    let (_, content, ways) = &MAPS[0];
+    for name in ["Ada", "Play", "Player 0 and more letters", "Zoë"] {
+        let mut party = Party::new(content, ways, &[3], 1);
+        party.bots[0].call(name);
+        party.run(1.0);
+        let (_, seat) = party.world().all::<Seat>().next().expect("it has joined");
+        let shown: String = name.chars().filter(char::is_ascii).take(16).collect();
+        assert_eq!(&*seat.name, shown.as_str());
+    }
 }
