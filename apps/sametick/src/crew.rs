@@ -1,6 +1,6 @@
 //! Many headless players in one process, on a few threads: each a real client on a socket of its own.
 
-pub(crate) mod name;
+mod name;
 mod player;
 pub(crate) mod skill;
 pub(crate) mod tally;
@@ -131,8 +131,8 @@ impl Crew {
             view: self.view,
             link,
             skill: self.skill,
-            seed,
-            name: name::name(index),
+            seed: self.seed,
+            index,
         };
         Ok(Player::new(start, now, random))
     }

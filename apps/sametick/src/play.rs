@@ -2,7 +2,6 @@
 
 use crate::address;
 use crate::content::Ground;
-use crate::crew::name::{Spelling, name};
 use crate::crew::skill;
 use crate::host::figures::Standing;
 use crate::host::log::{Line, Log};
@@ -85,8 +84,7 @@ fn play_alone(options: &Options, stop: &Stop) -> anyhow::Result<()> {
         .map(|bot| {
             let player = PlayerId(bot as u16);
             game.join(player);
-            let seed = rules.seed.wrapping_add(bot.into());
-            (player, skill::bot(rules.skill, seed, &ground), Spelling::new(name(bot as usize)))
+            (player, skill::bot(rules.skill, rules.seed, bot as usize, &ground))
         })
         .collect();
     let seconds = options.seconds.unwrap_or(ALONE_SECONDS);
@@ -97,11 +95,7 @@ fn play_alone(options: &Options, stop: &Stop) -> anyhow::Result<()> {
         let world = game.world();
         let commands: Vec<_> = bots
             .iter_mut()
-            .map(|(player, bot, spelling)| {
-                let mut command = bot.think(world, *player, &ground.content, dt);
-                spelling.spell(world, *player, &mut command);
-                (*player, command)
-            })
+            .map(|(player, bot)| (*player, bot.think(world, *player, &ground.content, dt)))
             .collect();
         game.step(commands)?;
         stepped += 1;

@@ -1,6 +1,5 @@
 //! One headless player: a real client on a socket of its own, a bot that decides, and what it met with.
 
-use super::name::Spelling;
 use super::skill;
 use super::tally::Tally;
 use crate::content::{Ground, Shelf};
@@ -24,9 +23,9 @@ pub(crate) struct Player {
     ground: Arc<Ground>,
     skill: Skill,
     seed: u64,
+    index: usize,
     /// Made when it is known what is played.
     bot: Option<Bot>,
-    spelling: Spelling,
     thought: (Tick, Time),
     snapshot: Tick,
     /// Where it thought to be, by tick.
@@ -43,13 +42,13 @@ pub(crate) struct Start {
     pub(crate) link: Conditioned<UdpLink>,
     pub(crate) skill: Skill,
     pub(crate) seed: u64,
-    pub(crate) name: String,
+    pub(crate) index: usize,
 }
 
 impl Player {
     /// Knocks.
     pub(crate) fn new(start: Start, now: Time, random: &mut dyn Random) -> Self {
-        let Start { server, token, ground, view, link, skill, seed, name } = start;
+        let Start { server, token, ground, view, link, skill, seed, index } = start;
         Self {
             client: Client::new(server, token, ground.content.clone(), view, now, random),
             link,
@@ -57,8 +56,8 @@ impl Player {
             ground,
             skill,
             seed,
+            index,
             bot: None,
-            spelling: Spelling::new(name),
             thought: (Tick(0), now),
             snapshot: Tick(0),
             predicted: VecDeque::new(),
@@ -183,11 +182,9 @@ impl Player {
         let seconds = (now - self.thought.1).as_seconds_f64().min(1.0) as f32;
         self.thought = (tick, now);
         let Some(world) = self.client.view(now) else { return };
-        let (skill, seed, ground) = (self.skill, self.seed, &self.ground);
-        let bot = self.bot.get_or_insert_with(|| skill::bot(skill, seed, ground));
-        let mut command = bot.think(world, me, &ground.content, seconds);
-        command.ready = true;
-        self.spelling.spell(world, me, &mut command);
+        let (skill, seed, index, ground) = (self.skill, self.seed, self.index, &self.ground);
+        let bot = self.bot.get_or_insert_with(|| skill::bot(skill, seed, index, ground));
+        let command = bot.think(world, me, &ground.content, seconds);
         self.client.command(command);
     }
 }

@@ -1,5 +1,6 @@
 //! How well bots play, chosen by name. The one place that knows how a bot is made.
 
+use super::name;
 use crate::content::Ground;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use sametick_arena::bot::{Bot, SKILLS, Skill};
@@ -16,7 +17,10 @@ pub(crate) fn skills() -> impl TypedValueParser<Value = Skill> {
     })
 }
 
-/// A bot that knows its way about; the seed decides its whims.
-pub(crate) fn bot(skill: Skill, seed: u64, ground: &Ground) -> Bot {
-    Bot::new(skill, seed, Arc::clone(ground.ways()))
+/// The n-th bot, which has a name and knows its way about; the seed decides its whims.
+pub(crate) fn bot(skill: Skill, seed: u64, index: usize, ground: &Ground) -> Bot {
+    let seed = seed.wrapping_add(index as u64);
+    let mut bot = Bot::new(skill, seed, Arc::clone(ground.ways()));
+    bot.call(&name::name(index));
+    bot
 }

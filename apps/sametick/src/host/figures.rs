@@ -115,11 +115,14 @@ impl Standing {
     }
 
     pub(crate) fn json(&self) -> Value {
-        let line = |(name, score, deaths): &(String, i16, u16)| json!({ "name": name, "score": score, "deaths": deaths });
+        let mut scores = Vec::new();
+        for (name, score, deaths) in &self.scores {
+            scores.push(json!({ "name": name, "score": score, "deaths": deaths }));
+        }
         json!({
             "phase": format!("{:?}", self.phase).to_lowercase(),
             "round": self.round,
-            "scores": self.scores.iter().map(line).collect::<Vec<_>>(),
+            "scores": scores,
         })
     }
 }

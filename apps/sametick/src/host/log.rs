@@ -85,7 +85,8 @@ impl Line<'_> {
     fn text(&self) -> String {
         match self {
             Self::Listening { address, what, metrics } => {
-                let metrics = metrics.as_ref().map(|at| format!("; figures at http://{at}/metrics"));
+                let metrics =
+                    metrics.as_ref().map(|at| format!("; figures at http://{at}/metrics"));
                 format!("listening on {address}: {what}{}", metrics.unwrap_or_default())
             }
             Self::Warning(warning) => format!("warning: {warning}"),
@@ -93,7 +94,8 @@ impl Line<'_> {
             Self::Left { player, reason } => format!("player {player} is gone: {reason}"),
             Self::Status(figures) => figures.text(),
             Self::Stopped(figures) => format!(
-                "stopped after {:.0} s and {} ticks ({} took too long); {:.1} MB in, {:.1} MB out, {} commands late\n{}",
+                "stopped after {:.0} s and {} ticks ({} took too long); \
+                 {:.1} MB in, {:.1} MB out, {} commands late\n{}",
                 figures.uptime.as_seconds_f64(),
                 figures.ticks,
                 figures.overruns,
