@@ -5,11 +5,15 @@ use super::figures::Figures;
 use sametick::{Span, Time};
 use serde_json::{Value, json};
 use std::io::{IsTerminal, Write};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::JoinHandle;
 
 /// How often the last line of a terminal is written anew.
 const LIVE_EVERY: Span = Span::millis(500);
 /// How often a line goes into a log that nobody may be watching.
 const LOGGED_EVERY: Span = Span::seconds(10);
+/// How many lines may wait to be written.
+const LINES_WAITING_MAX: usize = 1024;
 
 /// One thing to tell.
 #[derive(Debug)]
@@ -33,8 +37,12 @@ pub(crate) enum Line<'a> {
     Stopped(&'a Figures),
 }
 
-/// Where lines go.
+/// Where lines go: through a thread of their own, so that a terminal or a pipe that stands still does not stop the
+/// game. While one does, lines are left out.
 pub(crate) struct Log {
+    /// None once it is over.
+    lines: Option<SyncSender<String>>,
+    writer: Option<JoinHandle<()>>,
     is_json: bool,
     is_live: bool,
     told_at: Time,
@@ -44,7 +52,16 @@ pub(crate) struct Log {
 impl Log {
     pub(crate) fn new(is_json: bool) -> Self {
         let is_live = !is_json && std::io::stdout().is_terminal();
-        Self { is_json, is_live, told_at: Time::ZERO, has_live_line: false }
+        let (lines, waiting) = sync_channel::<String>(LINES_WAITING_MAX);
+        let writer = std::thread::spawn(move || {
+            // Whoever reads may stop reading: the game goes on.
+            let mut out = std::io::stdout();
+            waiting
+                .iter()
+                .for_each(|text| _ = out.write_all(text.as_bytes()).and_then(|()| out.flush()));
+        });
+        let (lines, writer) = (Some(lines), Some(writer));
+        Self { lines, writer, is_json, is_live, told_at: Time::ZERO, has_live_line: false }
     }
 
     /// When figures are wanted next.
@@ -52,7 +69,7 @@ impl Log {
         self.told_at + if self.is_live { LIVE_EVERY } else { LOGGED_EVERY }
     }
 
-    /// Tells. Whoever reads may stop reading: the game goes on.
+    /// Tells, or lets it be.
     pub(crate) fn tell(&mut self, now: Time, line: &Line<'_>) {
         let mut text = String::new();
         if std::mem::take(&mut self.has_live_line) {
@@ -71,8 +88,15 @@ impl Log {
         } else {
             text += &format!("{} {}\n", clock(now), line.text());
         }
-        let mut out = std::io::stdout().lock();
-        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        let _ = self.lines.as_ref().map(|lines| lines.try_send(text));
+    }
+}
+
+/// Everything that was told is written before the program ends.
+impl Drop for Log {
+    fn drop(&mut self) {
+        self.lines = None;
+        let _ = self.writer.take().map(JoinHandle::join);
     }
 }
 
