@@ -18,7 +18,40 @@ pub const CLAIMS_MAX: usize = 4096;
 /// For how many ticks states are kept: a client's own decisions, and claims that wait for their tick.
 const KEPT_TICKS: usize = 128;
 
-/// Whom a server believes.
+/// Whom a server believes. Where it believes its clients, [`Game::trust`](crate::Game::trust) says how
+/// much of what they claim counts:
+///
+/// ```
+/// # use sametick::{Fields, Game, Networked, NoEvent, Rates, Trust, Turn, World};
+/// # #[derive(Clone, Debug, Default, PartialEq)]
+/// # pub struct Runner { pub x: f32, pub health: u8 }
+/// # impl Networked for Runner {
+/// #     fn fields<F: Fields>(&mut self, f: &mut F) {
+/// #         f.exact("x", &mut self.x);
+/// #         f.int("health", &mut self.health, 0..=100);
+/// #     }
+/// # }
+/// # sametick::entities! { pub enum Entity { Runner } }
+/// # struct Tag;
+/// # impl Game for Tag {
+/// #     type Entity = Entity;
+/// #     type Command = Runner;
+/// #     type Event = NoEvent;
+/// #     type Content = ();
+/// #     fn step(_: &mut World<Entity>, _: &Turn<'_, Self>) {}
+/// fn trust(decided: &mut Entity, claimed: &Entity) {
+///     let (Entity::Runner(decided), Entity::Runner(claimed)) = (decided, claimed);
+///     // Where it is, its own player knows; its health is everyone's business.
+///     decided.x = claimed.x;
+/// }
+/// # }
+/// let rates = Rates { trust: Trust::Clients, ..Rates::USUAL };
+/// # let mut decided = Entity::from(Runner { x: 1.0, health: 40 });
+/// # Tag::trust(&mut decided, &Entity::from(Runner { x: 2.0, health: 100 }));
+/// # let Entity::Runner(decided) = decided;
+/// # assert_eq!(decided, Runner { x: 2.0, health: 40 });
+/// # assert_eq!(rates.trust, Trust::Clients);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Trust {
     /// Nobody: it steps everyone by their commands.

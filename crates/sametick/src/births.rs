@@ -6,6 +6,9 @@ use crate::entity::EntityId;
 use crate::world::{BIRTHS_MAX, Birth, Tick};
 use std::collections::VecDeque;
 
+/// So many ticks later, whoever predicted it has long been told otherwise.
+const AGE_MAX: u32 = 255;
+
 /// The births that one player is not known to know of.
 #[derive(Debug, Default)]
 pub(crate) struct Births {
@@ -34,8 +37,9 @@ impl Births {
         self.made.retain(|(_, _, told)| told.is_none_or(is_news));
     }
 
-    /// From the part of this number on, they are told.
-    pub(crate) fn tell(&mut self, number: u64) {
+    /// From the part of this number on, they are told; those from too long ago no more.
+    pub(crate) fn tell(&mut self, number: u64, tick: Tick) {
+        self.made.retain(|(of, _, _)| tick.0.saturating_sub(of.0) <= AGE_MAX);
         self.made.iter_mut().for_each(|(_, _, told)| _ = told.get_or_insert(number));
     }
 
@@ -43,7 +47,7 @@ impl Births {
     pub(crate) fn write(&self, bits: &mut BitWriter, tick: Tick) {
         bits.write(self.made.len() as u64, 4);
         for (of, birth, _) in &self.made {
-            bits.write(u64::from(tick.0.saturating_sub(of.0).min(255)), 8);
+            bits.write(u64::from(tick.0.saturating_sub(of.0).min(AGE_MAX)), 8);
             bits.write(u64::from(birth.ordinal), 8);
             bits.write(u64::from(EntityId::to_word(Some(birth.id))), 32);
         }

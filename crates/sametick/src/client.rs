@@ -36,7 +36,14 @@ pub enum ClientEvent {
     Migrating(CloseReason),
 }
 
-/// One player's client.
+/// One player's client: [`receive`](Client::receive) what came, say what the player asks for
+/// ([`command`](Client::command)), [`advance`](Client::advance), and send what
+/// [`transmit`](Client::transmit) gives. Then draw what [`view`](Client::view) shows, and play what
+/// [`take_effects`](Client::take_effects) tells. [`Server`](crate::Server) has an example of both.
+///
+/// Four worlds, from what was told to what is drawn: [`snapshot`](Client::snapshot) is the server's newest
+/// word; [`predicted`](Client::predicted) is that with our own entities stepped to our own time;
+/// [`view`](Client::view) is what to draw; [`local`](Client::local) is ours alone.
 pub struct Client<G: Game> {
     pub(crate) dialer: Dialer,
     half: Half<G>,

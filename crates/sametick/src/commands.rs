@@ -106,7 +106,11 @@ pub(crate) fn read_moments(
     newest: Tick,
     moments: &mut Vec<(Tick, Moment)>,
 ) {
-    let count = (bits.read(MOMENTS_BITS) as u32).min(REPEATED_COMMANDS_MAX as u32);
+    let count = bits.read(MOMENTS_BITS) as u32;
+    if count > REPEATED_COMMANDS_MAX as u32 {
+        bits.fail();
+        return;
+    }
     let ticks = (0..count).map(|back| Tick(newest.0.saturating_sub(back)));
     let mut newer = None;
     for tick in ticks {

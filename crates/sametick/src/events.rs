@@ -32,6 +32,7 @@ pub(crate) fn write<E: Networked>(bits: &mut BitWriter, layout: &Layout, emitted
 pub(crate) fn read<E: Networked>(
     bits: &mut BitReader<'_>,
     layout: &Layout,
+    kind: impl Fn(&E) -> u8,
 ) -> Option<(EventKey, bool, E)> {
     let tick = Tick(bits.read(32) as u32);
     let entity = EntityId::from_word(bits.read(32) as u32);
@@ -39,11 +40,55 @@ pub(crate) fn read<E: Networked>(
     let is_saved = bits.read_bool();
     let mut words = vec![0; layout.len()];
     delta::read(bits, layout, layout.initial(), &mut words);
-    let key = EventKey { tick, entity: entity?, ordinal };
-    (!bits.failed()).then(|| (key, is_saved, layout.value(&words)))
+    let entity = entity.filter(|_| !bits.failed())?;
+    let event = layout.value(&words);
+    let key = EventKey { tick, entity, kind: kind(&event), ordinal };
+    Some((key, is_saved, event))
 }
 
-/// What a client shows of an event.
+/// What a client shows of an event. Whoever predicted it hears it at once and not again when the server
+/// says so: an event is known by its [`EventKey`], whatever its values.
+///
+/// ```
+/// use sametick::{Alone, Delivery, Effect, Fields, Game, Networked, PlayerId, Span, Turn, World};
+/// # #[derive(Clone, Debug, Default, PartialEq)]
+/// # pub struct Bell;
+/// # impl Networked for Bell {
+/// #     fn fields<F: Fields>(&mut self, _f: &mut F) {}
+/// # }
+/// # sametick::entities! { pub enum Entity { Bell } }
+///
+/// #[derive(Clone, Debug, Default, PartialEq)]
+/// pub struct Rung { pub loudness: u8 }
+/// impl Networked for Rung {
+///     fn fields<F: Fields>(&mut self, f: &mut F) { f.int("loudness", &mut self.loudness, 0..=10); }
+/// }
+///
+/// struct Tower;
+/// impl Game for Tower {
+///     type Entity = Entity;
+///     type Command = Bell;
+///     type Event = Rung;
+///     type Content = ();
+///     fn step(world: &mut World<Entity>, turn: &Turn<'_, Self>) {
+/// #       turn.joined().for_each(|player| _ = world.spawn_owned(player, Bell));
+///         for (id, _) in world.all::<Bell>() {
+///             turn.emit(id, Delivery::default(), Rung { loudness: 7 });
+///         }
+///     }
+/// }
+///
+/// let mut tower = Alone::<Tower>::new((), 1, Span::millis(20));
+/// tower.join(PlayerId(0));
+/// tower.step([]).unwrap();
+/// for effect in tower.take_effects() {
+///     match effect {
+///         Effect::Started { event, .. } => assert_eq!(event, Rung { loudness: 7 }),
+///         // Only clients predict, and only a prediction can be wrong.
+///         Effect::Cancelled { .. } => unreachable!(),
+///     }
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect<E> {
     /// It happens now, for the first time: predicted, or told by the server.
@@ -154,7 +199,7 @@ mod tests {
     use crate::game::{Delivery, NoEvent};
 
     fn key(tick: u32) -> EventKey {
-        EventKey { tick: Tick(tick), entity: EntityId::new(3, 1).unwrap(), ordinal: 0 }
+        EventKey { tick: Tick(tick), entity: EntityId::new(3, 1).unwrap(), kind: 0, ordinal: 0 }
     }
 
     fn started(effects: &mut Effects<NoEvent>) -> Vec<(u32, bool)> {

@@ -101,10 +101,10 @@ impl<G: Game> SnapshotClient<G> {
         let tick_length = Span::micros(bits.read(32));
         let seed = bits.read(64);
         let [trusted, rewinds] = [(); 2].map(|()| bits.read_bool());
-        bits.read(6);
+        let unused = bits.read(6);
         let name = bits.read(64);
         bits.finish()?;
-        if name != G::content_name(&content) {
+        if game_id == 0 || unused != 0 || name != G::content_name(&content) {
             return Err(Malformed);
         }
         if !crate::alone::TICK_LENGTHS.contains(&tick_length) {
@@ -231,7 +231,7 @@ impl<G: Game> SnapshotClient<G> {
             return Ok(());
         }
         let (key, is_saved, event) =
-            events::read(&mut bits, &self.event_layout).ok_or(Malformed)?;
+            events::read(&mut bits, &self.event_layout, G::event_kind).ok_or(Malformed)?;
         bits.finish()?;
         self.effects.tell(key, is_saved, event);
         Ok(())

@@ -17,6 +17,55 @@ pub const EVENTS_PER_TICK_MAX: usize = 1024;
 
 /// The rules of a game: what its world holds, what players can ask for, and how one tick leads to the
 /// next. No clock, no socket, no network model.
+///
+/// Four types and [`step`](Game::step) make a game; all else has a default. The same rules run on the
+/// server, on clients that predict, and [alone](crate::Alone).
+///
+/// ```
+/// use sametick::{Alone, Fields, Game, Networked, NoEvent, PlayerId, Span, Turn, World};
+///
+/// #[derive(Clone, Debug, Default)]
+/// pub struct Lamp { pub is_lit: bool }
+/// impl Networked for Lamp {
+///     fn fields<F: Fields>(&mut self, f: &mut F) { f.bool("is_lit", &mut self.is_lit); }
+/// }
+/// sametick::entities! { pub enum Entity { Lamp } }
+///
+/// #[derive(Clone, Debug, Default, PartialEq)]
+/// pub struct Wish { pub press: bool }
+/// impl Networked for Wish {
+///     fn fields<F: Fields>(&mut self, f: &mut F) { f.bool("press", &mut self.press); }
+/// }
+///
+/// struct Room;
+/// impl Game for Room {
+///     type Entity = Entity;
+///     type Command = Wish;
+///     type Event = NoEvent;
+///     type Content = ();
+///
+///     fn populate((): &(), world: &mut World<Entity>) {
+///         world.spawn(Lamp::default());
+///     }
+///
+///     fn step(world: &mut World<Entity>, turn: &Turn<'_, Self>) {
+///         let presses = turn.commands().filter(|(_, wish)| wish.press).count();
+///         for (_, lamp) in world.all_mut::<Lamp>() {
+///             lamp.is_lit ^= presses % 2 == 1;
+///         }
+///     }
+///
+///     // What acts when it is pressed is not pressed again for want of a newer command.
+///     fn repeat(_last: &Wish, _times: u32) -> Wish {
+///         Wish { press: false }
+///     }
+/// }
+///
+/// let mut room = Alone::<Room>::new((), 1, Span::millis(20));
+/// room.join(PlayerId(0));
+/// room.step([(PlayerId(0), Wish { press: true })]).unwrap();
+/// assert!(room.world().all::<Lamp>().all(|(_, lamp)| lamp.is_lit));
+/// ```
 pub trait Game: Sized {
     /// Everything there is, made by [`entities!`](crate::entities).
     type Entity: Entities;
@@ -28,7 +77,11 @@ pub trait Game: Sized {
     type Content;
 
     /// Leads the world from one tick to the next. A pure function: the same world and the same turn
-    /// give the same world, on every machine.
+    /// give the same world, on every machine. So no clock, no random numbers but [`Turn::dice`], no
+    /// `f32::sin` but `libm`, and nothing that is kept outside of the world.
+    ///
+    /// On a client the world is a part of the server's: anything may be missing, and whatever the client
+    /// does not predict is put back after each tick to what the newest snapshot says.
     fn step(world: &mut World<Self::Entity>, turn: &Turn<'_, Self>);
 
     /// What a player is taken to ask for when nothing has come for a tick: the last command, the
@@ -85,13 +138,20 @@ pub trait Game: Sized {
         *decided = claimed.clone();
     }
 
+    /// Which kind of event it is. What a client predicted is matched with what the server tells by tick,
+    /// entity, kind and ordinal: kinds that only the server knows of do not shift the others.
+    fn event_kind(_event: &Self::Event) -> u8 {
+        0
+    }
+
     /// For how many ticks an event is worth showing; by default for ever.
     fn event_lasts(_event: &Self::Event) -> u32 {
         u32::MAX
     }
 
-    /// Which entities a player may know of. By default all of them; [`relevance`](crate::relevance) helps
-    /// with less.
+    /// Which entities a player may know of: adds their slots to `visible`, which is empty at first. By
+    /// default all of them; [`relevance`](crate::relevance) helps with less. What is left out is never
+    /// sent, except a player's own entities, of which it is always told.
     fn relevant(
         world: &World<Self::Entity>,
         _content: &Self::Content,
@@ -105,7 +165,11 @@ pub trait Game: Sized {
 /// How often a command is repeated for want of a newer one, unless the game says otherwise.
 pub const REPEATS_MAX: u32 = 25;
 
-/// What one step is given besides the world.
+/// What one step is given besides the world: who came and went, what is asked for, chance, and how each
+/// player saw the others.
+///
+/// On a client that predicts, a turn has what that client knows: nobody joins or leaves, and only its own
+/// commands are there, with the last ones of others if it predicts those too.
 pub struct Turn<'a, G: Game> {
     pub(crate) tick: Tick,
     pub(crate) tick_length: Span,
@@ -177,7 +241,19 @@ impl Networked for NoEvent {
     fn fields<F: Fields>(&mut self, _f: &mut F) {}
 }
 
-/// How an event travels.
+/// How an event travels: by default once, to those who see the entity it is about.
+///
+/// ```
+/// use sametick::{Audience, Delivery, PlayerId};
+///
+/// // A shot: who sees the shooter hears it, and if it is lost nobody minds.
+/// let shot = Delivery::default();
+/// assert!(shot.to == Audience::Seeing && !shot.is_reliable);
+/// // A word to one player must arrive; a hole in a wall is there for those who come later too.
+/// let word = Delivery { to: Audience::One(PlayerId(3)), is_reliable: true, is_saved: false };
+/// let hole = Delivery { is_saved: true, ..Delivery::default() };
+/// # let _ = (word, hole);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delivery {
     /// Who is told.
@@ -215,7 +291,9 @@ pub struct EventKey {
     pub tick: Tick,
     /// The entity it is about.
     pub entity: EntityId,
-    /// Which of that entity's events of that tick it is.
+    /// What [`Game::event_kind`] says of it.
+    pub kind: u8,
+    /// Which of that entity's events of that kind and tick it is.
     pub ordinal: u8,
 }
 
@@ -260,17 +338,20 @@ impl<'a, G: Game> Turn<'a, G> {
         self.content
     }
 
-    /// Who is new in this tick.
+    /// Who is new in this tick. In a client's guess nobody is.
     pub fn joined(&self) -> impl Iterator<Item = PlayerId> {
         self.joined.iter().copied()
     }
 
-    /// Who is gone from this tick on.
+    /// Who is gone from this tick on. A player who drops out keeps its place for a minute and is gone
+    /// after that. In a client's guess nobody is.
     pub fn left(&self) -> impl Iterator<Item = PlayerId> {
         self.left.iter().copied()
     }
 
-    /// What players ask for in this tick, as far as that is known here.
+    /// What players ask for in this tick, as far as that is known here, by player. A server has none of a
+    /// player who has just come, or who is away; a client has its own and, if it predicts others, the last
+    /// that it was told of theirs.
     pub fn commands(&self) -> impl Iterator<Item = (PlayerId, &'a G::Command)> {
         self.commands.iter().filter_map(|(player, command)| Some((*player, command.as_ref()?)))
     }
@@ -296,6 +377,52 @@ impl<'a, G: Game> Turn<'a, G> {
 
     /// The world as a player's own screen showed it when it gave its command: what a shot is judged by.
     /// It is the present for those who predict the others, and where nobody is rewound.
+    ///
+    /// The shooter's own entities in it are those of the present, and so is what
+    /// [`Game::is_rewound`] leaves out. Whoever was not on that screen is not there. Find the target in
+    /// it, and change that target in the world:
+    ///
+    /// ```
+    /// # use sametick::{Alone, Fields, Game, Networked, NoEvent, PlayerId, Span, Turn, World};
+    /// # #[derive(Clone, Debug, Default)]
+    /// # pub struct Runner { pub x: f32, pub health: u8 }
+    /// # impl Networked for Runner {
+    /// #     fn fields<F: Fields>(&mut self, f: &mut F) {
+    /// #         f.exact("x", &mut self.x);
+    /// #         f.int("health", &mut self.health, 0..=100);
+    /// #     }
+    /// # }
+    /// # sametick::entities! { pub enum Entity { Runner } }
+    /// # #[derive(Clone, Debug, Default, PartialEq)]
+    /// # pub struct Wish { pub fire: bool }
+    /// # impl Networked for Wish {
+    /// #     fn fields<F: Fields>(&mut self, f: &mut F) { f.bool("fire", &mut self.fire); }
+    /// # }
+    /// # struct Duel;
+    /// # impl Game for Duel {
+    /// #     type Entity = Entity;
+    /// #     type Command = Wish;
+    /// #     type Event = NoEvent;
+    /// #     type Content = ();
+    /// # fn step(world: &mut World<Entity>, turn: &Turn<'_, Self>) {
+    /// #     for player in turn.joined() {
+    /// #         world.spawn_owned(player, Runner { x: f32::from(player.0), health: 100 });
+    /// #     }
+    /// for (player, _) in turn.commands().filter(|(_, wish)| wish.fire) {
+    ///     let Some((me, runner)) = world.owned::<Runner>(player) else { continue };
+    ///     let (from, seen) = (runner.x, turn.seen_by(player, world));
+    ///     let near = |(id, other): &(_, &Runner)| *id != me && (other.x - from).abs() < 2.0;
+    ///     let target = seen.all::<Runner>().find(near).map(|(id, _)| id);
+    ///     if let Some(target) = target.and_then(|id| world.get_mut::<Runner>(id)) {
+    ///         target.health -= 20;
+    ///     }
+    /// }
+    /// # }}
+    /// # let mut duel = Alone::<Duel>::new((), 1, Span::millis(20));
+    /// # [PlayerId(0), PlayerId(1)].into_iter().for_each(|player| duel.join(player));
+    /// # duel.step([(PlayerId(0), Wish { fire: true })]).unwrap();
+    /// # assert_eq!(duel.world().owned::<Runner>(PlayerId(1)).unwrap().1.health, 80);
+    /// ```
     pub fn seen_by<'w>(
         &'w self,
         player: PlayerId,
@@ -315,6 +442,55 @@ impl<'a, G: Game> Turn<'a, G> {
     /// What a player's shot hits: what `hit` finds in the world as that player saw it. It is also judged
     /// by the present, and both verdicts are logged. Where the server asks for it, the target must be in
     /// sight of the shooter in the present too, which `in_sight` tells.
+    ///
+    /// ```
+    /// # use sametick::{Alone, Fields, Game, Networked, NoEvent, PlayerId, Span, Turn, World};
+    /// # #[derive(Clone, Debug, Default)]
+    /// # pub struct Runner { pub x: f32, pub health: u8 }
+    /// # impl Networked for Runner {
+    /// #     fn fields<F: Fields>(&mut self, f: &mut F) {
+    /// #         f.exact("x", &mut self.x);
+    /// #         f.int("health", &mut self.health, 0..=100);
+    /// #     }
+    /// # }
+    /// # sametick::entities! { pub enum Entity { Runner } }
+    /// # #[derive(Clone, Debug, Default, PartialEq)]
+    /// # pub struct Wish { pub fire: bool }
+    /// # impl Networked for Wish {
+    /// #     fn fields<F: Fields>(&mut self, f: &mut F) { f.bool("fire", &mut self.fire); }
+    /// # }
+    /// # struct Duel;
+    /// # impl Game for Duel {
+    /// #     type Entity = Entity;
+    /// #     type Command = Wish;
+    /// #     type Event = NoEvent;
+    /// #     type Content = ();
+    /// # fn step(world: &mut World<Entity>, turn: &Turn<'_, Self>) {
+    /// #     for player in turn.joined() {
+    /// #         world.spawn_owned(player, Runner { x: f32::from(player.0), health: 100 });
+    /// #     }
+    /// # for (player, _) in turn.commands() {
+    /// # let Some((me, runner)) = world.owned::<Runner>(player) else { continue };
+    /// # let from = runner.x;
+    /// let nearest = |seen: &World<Entity>| {
+    ///     let others = seen.all::<Runner>().filter(|(id, _)| *id != me);
+    ///     let distance = |runner: &Runner| (runner.x - from).abs();
+    ///     others.min_by(|a, b| distance(a.1).total_cmp(&distance(b.1))).map(|(id, _)| id)
+    /// };
+    /// let has_no_wall_between = |_: &World<Entity>, _| true;
+    /// if let Some(hit) = turn.judge(player, world, nearest, has_no_wall_between)
+    ///     && let Some(victim) = world.get_mut::<Runner>(hit)
+    /// {
+    ///     victim.health -= 20;
+    /// }
+    /// # }}}
+    /// # let mut duel = Alone::<Duel>::new((), 1, Span::millis(20));
+    /// # [PlayerId(0), PlayerId(1)].into_iter().for_each(|player| duel.join(player));
+    /// # duel.step([(PlayerId(0), Wish { fire: true })]).unwrap();
+    /// # assert_eq!(duel.world().owned::<Runner>(PlayerId(1)).unwrap().1.health, 80);
+    /// ```
+    ///
+    /// `Server::take_verdicts` tells both verdicts of each shot.
     pub fn judge(
         &self,
         player: PlayerId,
@@ -342,20 +518,111 @@ impl<'a, G: Game> Turn<'a, G> {
         verdict
     }
 
-    /// Tells of something that happens now to an entity. At most 255 a tick for each.
+    /// Tells of something that happens now to an entity. At most 256 of a kind a tick for each. A client
+    /// predicts the events of its own entities; each is played once, see [`Effect`](crate::Effect).
     pub fn emit(&self, entity: EntityId, delivery: Delivery, event: G::Event) {
         let mut events = self.events.borrow_mut();
-        let before = events.iter().filter(|emitted| emitted.key.entity == entity).count();
+        let kind = G::event_kind(&event);
+        let is_alike = |key: &EventKey| key.entity == entity && key.kind == kind;
+        let before = events.iter().filter(|emitted| is_alike(&emitted.key)).count();
         if let (Ok(ordinal), true) = (u8::try_from(before), events.len() < EVENTS_PER_TICK_MAX) {
-            let key = EventKey { tick: self.tick, entity, ordinal };
+            let key = EventKey { tick: self.tick, entity, kind, ordinal };
             events.push(Emitted { key, delivery, event });
         }
     }
 
     /// Chance for one entity, this tick and one purpose. Whoever asks for the same gets the same, so a
-    /// client that sees only a part of the world rolls what the server rolls.
+    /// client that sees only a part of the world rolls what the server rolls. Ask for an entity that both
+    /// know by the same name: not for one that was made in this tick.
+    ///
+    /// ```
+    /// # use sametick::{Alone, Fields, Game, Networked, NoEvent, PlayerId, Span, Turn, World};
+    /// # #[derive(Clone, Debug, Default)]
+    /// # pub struct Runner { pub x: f32, pub health: u8 }
+    /// # impl Networked for Runner {
+    /// #     fn fields<F: Fields>(&mut self, f: &mut F) {
+    /// #         f.exact("x", &mut self.x);
+    /// #         f.int("health", &mut self.health, 0..=100);
+    /// #     }
+    /// # }
+    /// # sametick::entities! { pub enum Entity { Runner } }
+    /// # #[derive(Clone, Debug, Default, PartialEq)]
+    /// # pub struct Wish { pub fire: bool }
+    /// # impl Networked for Wish {
+    /// #     fn fields<F: Fields>(&mut self, f: &mut F) { f.bool("fire", &mut self.fire); }
+    /// # }
+    /// # struct Duel;
+    /// # impl Game for Duel {
+    /// #     type Entity = Entity;
+    /// #     type Command = Wish;
+    /// #     type Event = NoEvent;
+    /// #     type Content = ();
+    /// # fn step(world: &mut World<Entity>, turn: &Turn<'_, Self>) {
+    /// const WOUND: u32 = 1; // A number for each purpose.
+    ///
+    /// #     for player in turn.joined() {
+    /// #         world.spawn_owned(player, Runner { x: f32::from(player.0), health: 100 });
+    /// #     }
+    /// for (player, _) in turn.commands() {
+    ///     let Some((me, runner)) = world.owned_mut::<Runner>(player) else { continue };
+    ///     runner.health -= turn.dice(me, WOUND).below(6) as u8 + 1;
+    /// }
+    /// # }}
+    /// # let mut duel = Alone::<Duel>::new((), 1, Span::millis(20));
+    /// # [PlayerId(0), PlayerId(1)].into_iter().for_each(|player| duel.join(player));
+    /// # duel.step([(PlayerId(0), Wish { fire: true })]).unwrap();
+    /// # let (_, runner) = duel.world().owned::<Runner>(PlayerId(0)).unwrap();
+    /// # assert!((94..=99).contains(&runner.health));
+    /// ```
     pub fn dice(&self, entity: EntityId, purpose: u32) -> Dice {
         let key = [self.tick.0, entity.slot() as u32, entity.generation()];
         Dice::new(key.into_iter().fold(self.seed, mix), u64::from(purpose))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Clone, Debug, Default, PartialEq)]
+    struct Sound {
+        kind: u8,
+    }
+
+    impl Networked for Sound {
+        fn fields<F: Fields>(&mut self, f: &mut F) {
+            f.bits("kind", &mut self.kind, 8);
+        }
+    }
+
+    crate::entities! { enum Entity { Sound } }
+
+    struct Noise;
+
+    impl Game for Noise {
+        type Entity = Entity;
+        type Command = Sound;
+        type Event = Sound;
+        type Content = ();
+        fn step(_world: &mut World<Entity>, _turn: &Turn<'_, Self>) {}
+        fn event_kind(event: &Sound) -> u8 {
+            event.kind
+        }
+    }
+
+    #[test]
+    fn an_event_that_only_the_server_knows_of_does_not_shift_the_names_of_others() {
+        let entity = EntityId::new(3, 1).unwrap();
+        let keys = |kinds: &[u8]| {
+            let turn = Turn::<Noise>::new(Tick(9), Span::millis(20), 1, &());
+            for kind in kinds {
+                turn.emit(entity, Delivery::default(), Sound { kind: *kind });
+            }
+            let events = turn.events.into_inner().into_iter();
+            events.map(|emitted| emitted.key).collect::<Vec<_>>()
+        };
+        let (predicted, told) = (keys(&[1, 2, 2]), keys(&[7, 1, 2, 7, 2]));
+        assert!(predicted.iter().all(|key| told.contains(key)));
+        assert_eq!(told.iter().map(|key| key.ordinal).collect::<Vec<_>>(), [0, 0, 0, 1, 1]);
     }
 }

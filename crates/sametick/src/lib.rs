@@ -60,6 +60,8 @@
 //!
 //! # Where to look
 //!
+//! `docs/first-game.md` in the repository leads from an empty crate to a client and a server.
+//!
 //! | module | what it does |
 //! |---|---|
 //! | [`Networked`], [`Fields`] | the one walk over a value |
@@ -68,7 +70,10 @@
 //! | [`delta`] | a record against a base record |
 //! | [`Table`], [`codec`] | many entities at one moment, and their way across |
 //! | [`bits`] | integers packed into bytes |
-//! | [`Game`], [`World`] | the rules, and what they lead from tick to tick; [`Alone`] runs them |
+//! | [`Game`], [`World`], [`Turn`] | the rules, what they lead from tick to tick, and what a tick is given |
+//! | [`Alone`] | runs the rules without a network |
+//! | `Server`, `Client` | run them over one; need the feature `secure` |
+//! | [`Model`], [`Rates`], [`View`] | which network model: what the server does, and how a client sees it |
 //! | [`relevance`] | whom a player may know of |
 //! | `Hosted`, `succession` | a game that one of its players hosts, and what happens when that one leaves |
 //! | [`channel`] | one connection's messages, over packets that may be lost |
@@ -118,6 +123,7 @@ pub mod network;
 mod others;
 mod peer;
 mod predict;
+mod rates;
 pub mod record;
 pub mod relevance;
 mod rewind;
@@ -162,9 +168,10 @@ pub use list::{List, Text};
 pub use model::Model;
 pub use peer::Peer;
 pub use predict::PREDICTED_TICKS_MAX;
+pub use rates::Rates;
 pub use record::{Layout, Precision, settle};
 pub use rewind::{REWIND_TOLERANCE_TICKS, Rewinding};
-pub use serve::{Rates, VERDICTS_MAX};
+pub use serve::VERDICTS_MAX;
 #[cfg(feature = "secure")]
 pub use server::{PLACE_KEPT, Server, ServerEvent};
 pub use sight::HISTORY_MAX;
@@ -175,3 +182,8 @@ pub use time::{Span, Time};
 pub use view::{Interpolation, Others, Path, UnknownView, View};
 pub use walks::{SWALLOWED_TICKS_MAX, SwallowWatch};
 pub use world::{PlayerId, Tick, Unsettled, World};
+
+/// The code of the guide, which is compiled and run with the documentation.
+#[cfg(all(doctest, feature = "secure"))]
+#[doc = include_str!("../../../docs/first-game.md")]
+struct FirstGame;

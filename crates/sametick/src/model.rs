@@ -2,8 +2,8 @@
 //! systems did. One implementation, five choices.
 
 use crate::authority::Trust;
+use crate::rates::Rates;
 use crate::rewind::Rewinding;
-use crate::serve::Rates;
 use crate::snapshot::Base;
 use crate::time::Span;
 use crate::view::{Interpolation, Others, View};

@@ -2,7 +2,8 @@
 //! queues in virtual time.
 
 use crate::follow::SnapshotClient;
-use crate::serve::{Rates, SnapshotServer};
+use crate::rates::Rates;
+use crate::serve::SnapshotServer;
 use crate::{
     EntityId, Fields, Game, Layouts, Networked, NoEvent, PlayerId, Slots, Span, TABLES_MAX, Time,
     Turn, View, World,

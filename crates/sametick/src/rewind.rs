@@ -8,7 +8,21 @@ use crate::time::Span;
 use crate::view::{Interpolation, Others};
 use crate::world::Tick;
 
-/// How a server puts others back to where a shooter saw them.
+/// How a server puts others back to where a shooter saw them, for [`Turn::seen_by`] and
+/// [`Turn::judge`]. A player's word for what it saw counts within [`REWIND_TOLERANCE_TICKS`] of what its
+/// line makes likely.
+///
+/// ```
+/// use sametick::{Rates, Rewinding, Span};
+///
+/// // Shots are rewound by 150 ms at most, and nobody is hit who is behind cover by now.
+/// let rewinding = Rewinding { at_most: Span::millis(150), needs_sight: true };
+/// let rates = Rates { rewinding, ..Rates::USUAL };
+/// # assert!(rates.rewinding.at_most < Rewinding::USUAL.at_most);
+/// ```
+///
+/// [`Turn::seen_by`]: crate::Turn::seen_by
+/// [`Turn::judge`]: crate::Turn::judge
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rewinding {
     /// How far back at most; with zero, shots are judged by the present.

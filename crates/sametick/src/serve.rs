@@ -11,11 +11,12 @@ use crate::entity::EntityId;
 use crate::events::{self, SAVED_EVENTS_MAX};
 use crate::game::{Audience, Emitted, EventKey, Game, Sight, Sights, Turn, Verdict};
 use crate::others;
+use crate::rates::Rates;
 use crate::record::{Layout, Precision, ROW_WORDS, Row};
-use crate::rewind::{self, Rewinding, Screen};
+use crate::rewind::{self, Screen};
 use crate::sight::{self, History, Moment, Past};
 use crate::slots::Slots;
-use crate::snapshot::{Base, Candidate, ClientBase, Frame};
+use crate::snapshot::{Candidate, ClientBase, Frame};
 #[cfg(feature = "secure")]
 use crate::succession::Estate;
 use crate::time::{Span, Time};
@@ -24,38 +25,6 @@ use crate::view::Others;
 use crate::world::{PlayerId, Tick, World};
 use std::cell::OnceCell;
 use std::collections::VecDeque;
-
-/// How a game is served.
-#[derive(Clone, Copy, Debug)]
-pub struct Rates {
-    /// How long a tick takes.
-    pub tick_length: Span,
-    /// How many ticks there are to a snapshot.
-    pub ticks_per_snapshot: u32,
-    /// How far others are put back to where a shooter saw them.
-    pub rewinding: Rewinding,
-    /// Whom the server believes.
-    pub trust: Trust,
-    /// What snapshots are deltas against.
-    pub base: Base,
-}
-
-impl Rates {
-    /// 60 ticks and 20 snapshots a second, shots rewound by up to a quarter of a second.
-    pub const USUAL: Self = Self {
-        tick_length: Span::micros(16_667),
-        ticks_per_snapshot: 3,
-        rewinding: Rewinding::USUAL,
-        trust: Trust::Server,
-        base: Base::Common,
-    };
-}
-
-impl Default for Rates {
-    fn default() -> Self {
-        Self::USUAL
-    }
-}
 
 /// So many ticks at most are made up for at once; a server that was away for longer goes on from now.
 const CATCH_UP_TICKS_MAX: u32 = 10;
@@ -535,6 +504,10 @@ impl<G: Game> SnapshotServer<G> {
         let Some(player) = find(&mut self.players, to) else { return };
         self.visible.clear();
         G::relevant(&self.world, &self.content, to, &mut self.visible);
+        // What a player predicts it must be told of.
+        for (_, slot) in self.versions.owned(to) {
+            self.visible.insert(*slot);
+        }
         player.seen.clone_from(&self.visible);
         player.seen_at = self.world.tick();
         let margin = player.margin_micros.take().map(|micros| micros / MARGIN_UNIT_MICROS);
@@ -551,7 +524,7 @@ impl<G: Game> SnapshotServer<G> {
         let Some(player) = find(&mut self.players, to) else { return };
         let Player { base, births, .. } = player;
         if !births.is_empty() {
-            births.tell(base.next_number());
+            births.tell(base.next_number(), tick);
         }
         let head = SnapshotHead { game_id: self.game_id, tick, repeated, margin, received, births };
         let world = &self.world;

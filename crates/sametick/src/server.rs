@@ -5,8 +5,9 @@ use crate::channel::{CloseReason, Event, PAYLOAD_BYTES_MAX, Statistics};
 use crate::endpoint::{Answer, Listener, ListenerConfig, ListenerEvent};
 use crate::game::{Game, Verdict};
 use crate::peer::Peer;
+use crate::rates::Rates;
 use crate::secure::{ConnectionId, GateConfig, Past, Random, TokenKey, is_handshake};
-use crate::serve::{EVENT, Rates, SnapshotServer, WELCOME};
+use crate::serve::{EVENT, SnapshotServer, WELCOME};
 use crate::succession::{Hosting, Stage};
 use crate::time::{Span, Time};
 use crate::world::{PlayerId, World};
@@ -33,7 +34,75 @@ pub enum ServerEvent {
     },
 }
 
-/// One game's server.
+/// One game's server. Give it each datagram that came ([`receive`](Server::receive)), let it do what is
+/// due ([`advance`](Server::advance)), and send what it has to say ([`transmit`](Server::transmit)); it
+/// may sleep until [`next_wake`](Server::next_wake). A [`Client`](crate::Client) is driven in the same way.
+///
+/// ```
+/// use sametick::network::{Conditions, Network};
+/// use sametick::secure::SystemRandom;
+/// use sametick::{Client, PlayerId, Rates, Server, ServerEvent, Span, Time, View};
+/// # use sametick::{Fields, Game, Networked, NoEvent, Turn, World};
+/// # #[derive(Clone, Debug, Default, PartialEq)]
+/// # pub struct Steps { pub taken: u16 }
+/// # impl Networked for Steps {
+/// #     fn fields<F: Fields>(&mut self, f: &mut F) { f.bits("taken", &mut self.taken, 16); }
+/// # }
+/// # sametick::entities! { pub enum Entity { Steps } }
+/// # struct Walk;
+/// # impl Game for Walk {
+/// #     type Entity = Entity;
+/// #     type Command = Steps;
+/// #     type Event = NoEvent;
+/// #     type Content = ();
+/// #     fn step(world: &mut World<Entity>, turn: &Turn<'_, Self>) {
+/// #         turn.joined().for_each(|player| _ = world.spawn_owned(player, Steps { taken: 0 }));
+/// #         for (player, wish) in turn.commands() {
+/// #             let Some((_, steps)) = world.owned_mut::<Steps>(player) else { continue };
+/// #             steps.taken += wish.taken;
+/// #         }
+/// #     }
+/// # }
+///
+/// // A line of 50 ms each way, and time that passes when we say so.
+/// let (mut now, random) = (Time::ZERO, &mut SystemRandom::new());
+/// let mut network = Network::new(1);
+/// network.set_default_conditions(Conditions { delay: Span::millis(50), ..Conditions::PERFECT });
+/// let (here, there) = (network.add_host(), network.add_host());
+/// let address = network.address(here);
+///
+/// let mut server = Server::<Walk>::open((), 1, Rates::default(), now, random);
+/// let mut client = Client::<Walk>::open(address, (), View::default(), now, random);
+/// let mut datagram = Vec::new();
+/// while now < Time::from_seconds(2) {
+///     while let Some(from) = network.receive(now, here, &mut datagram) {
+///         if let Some(answer) = server.receive(now, from, &mut datagram, random) {
+///             network.send(now, here, from, &answer);
+///         }
+///     }
+///     server.advance(now);
+///     while let Some((to, datagram)) = server.transmit(now) {
+///         network.send(now, here, to, datagram);
+///     }
+///
+///     while network.receive(now, there, &mut datagram).is_some() {
+///         client.receive(now, &mut datagram);
+///     }
+///     client.command(Steps { taken: 1 });
+///     client.advance(now);
+///     while let Some(datagram) = client.transmit(now) {
+///         network.send(now, there, address, datagram);
+///     }
+///     now += Span::millis(1);
+/// }
+///
+/// let me = PlayerId(0);
+/// assert!(matches!(server.take_events()[..], [ServerEvent::Joined { player, .. }] if player == me));
+/// // The client is ahead of the server, by what its commands need to get there.
+/// let (_, on_server) = server.world().owned::<Steps>(me).unwrap();
+/// let (_, on_client) = client.own::<Steps>().unwrap();
+/// assert!(on_client.taken > on_server.taken && on_server.taken > 90);
+/// ```
 pub struct Server<G: Game> {
     pub(crate) listener: Listener,
     pub(crate) half: SnapshotServer<G>,

@@ -8,20 +8,7 @@
 //! A snapshot that does not fit one datagram goes in parts, each a range of slots with a name and a
 //! base of its own: a lost part costs its range and nothing else.
 //!
-//! | bits | of a part |
-//! |---|---|
-//! | 16 | the low bits of its number |
-//! | 6 | how far back its base is; zero is the map as loaded |
-//! | 8, 8 | the first chunk of 32 slots, and how many there are |
-//! | any | each chunk |
-//!
-//! | bits | of a chunk |
-//! |---|---|
-//! | 1, 32 | whether others are in sight than in the base; if so, who |
-//! | 1 | whether anyone in sight changed; nothing follows if not |
-//! | 1, one each | whether anyone in sight did not; if so, who |
-//! | 1, one each | whether any of the changed is told whole; if so, who |
-//! | any | each change: if whole, generation and kind, against initial values; else against the base |
+//! PROTOCOL.md has the layout of a part, under *Snapshot*.
 
 use crate::bits::{BitReader, BitWriter};
 use crate::changes::{Change, Changes, Known};
@@ -57,7 +44,7 @@ const HEAD_BITS_MAX: usize = 16 + 6 + 2 * 8;
 const CHUNK_HEAD_BITS_MAX: usize = 33 + 34 + 33;
 
 const NUMBER_BITS: u32 = 16;
-/// How far back a base is; zero is the empty table that both ends begin with.
+/// How far back a base is; zero is the map as loaded, which both ends begin with.
 const BACK_BITS: u32 = 6;
 const BACK_MAX: u64 = (1 << BACK_BITS) - 1;
 const CHUNK_BITS: u32 = 8;

@@ -2,7 +2,8 @@
 //! is what the server showed it, always, and what it predicts is what the server then says.
 
 use crate::follow::SnapshotClient;
-use crate::serve::{Rates, SnapshotServer};
+use crate::rates::Rates;
+use crate::serve::SnapshotServer;
 use crate::{
     Dice, Fields, Game, Networked, NoEvent, PlayerId, Precision, Slots, Span, Tick, Time, Turn,
     View, World,

@@ -53,6 +53,9 @@ pub(crate) struct WireLayouts {
 
 impl WireLayouts {
     pub(crate) fn new(layouts: &Layouts) -> Self {
+        // Each is on the wire twice.
+        let most = crate::codec::plain::KINDS_MAX / 2;
+        assert!(layouts.shown.len() <= most, "a game has at most {most} kinds of entities");
         let pairs = layouts.shown.iter().zip(&layouts.state);
         Self { layouts: pairs.flat_map(|(shown, state)| [shown.clone(), state.clone()]).collect() }
     }

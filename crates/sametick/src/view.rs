@@ -4,7 +4,15 @@ use crate::time::Span;
 use std::fmt;
 use std::str::FromStr;
 
-/// How a client wants to see the world.
+/// How a client wants to see the world. Each client of a server may want something else.
+///
+/// ```
+/// use sametick::{Others, Span, View};
+///
+/// // Everyone in the present, errors shown at once.
+/// let view = View { others: Others::Predicted, smooths_over: Span::ZERO, ..View::USUAL };
+/// assert!(view.predicts);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View {
     /// Whether its own player is predicted: it moves at once, not a round trip later.
@@ -25,7 +33,21 @@ pub struct View {
     pub others_commands: bool,
 }
 
-/// How others are shown.
+/// How others are shown. [`Game::shown`](crate::Game::shown) may say otherwise of an entity.
+///
+/// ```
+/// use sametick::{Interpolation, Others, Path, Span};
+///
+/// // Between snapshots of the past, and straight on for 50 ms when the next one does not come.
+/// let others = Others::Interpolated(Interpolation {
+///     goes_on: Span::millis(50),
+///     ..Interpolation::HISTORY
+/// });
+/// # assert!(matches!(others, Others::Interpolated(Interpolation { path: Path::History, .. })));
+/// // The usual ones have names, for command lines.
+/// assert_eq!("latest".parse(), Ok(Others::Latest));
+/// assert!("newest".parse::<Others>().is_err());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Others {
     /// As the newest snapshot has them.

@@ -116,11 +116,18 @@ impl<E: Entities> World<E> {
     }
 
     /// Adds an entity; none if all slots are taken.
+    ///
+    /// What a client's prediction adds for nobody is gone after the tick, unless
+    /// [`Game::shown`](crate::Game::shown) has it predicted; the server's comes with a snapshot.
     pub fn spawn(&mut self, entity: impl Into<E>) -> Option<EntityId> {
         self.place(entity.into(), None)
     }
 
     /// Adds an entity that belongs to a player.
+    ///
+    /// What a client's prediction adds for its own player has a provisional name, by the tick and by how
+    /// many came before it in that tick for that player, until the server's comes: make the same in the
+    /// same order on both ends. `Client::name_of` tells the name by which it is known now.
     pub fn spawn_owned(&mut self, owner: PlayerId, entity: impl Into<E>) -> Option<EntityId> {
         self.place(entity.into(), Some(owner))
     }
@@ -231,7 +238,7 @@ impl<E: Entities> World<E> {
         self.owned_entities_mut().filter_map(|(id, _, entity)| Some((id, K::of_mut(entity)?)))
     }
 
-    /// Whose an entity is.
+    /// Whose an entity is. A client knows its own, and those of others whose commands it is told.
     pub fn owner(&self, id: EntityId) -> Option<PlayerId> {
         if id.is_provisional() {
             return self.provisional.iter().find(|made| made.id == id)?.owner;

@@ -120,6 +120,10 @@ impl Game for Arena {
         damage::settle(world, turn, &lookup, &hurts);
     }
 
+    fn event_kind(event: &Event) -> u8 {
+        event.what as u8
+    }
+
     fn repeat(last: &Command, times: u32) -> Command {
         // A trigger that nobody is known to hold is let go at once; feet run on for a moment.
         let kept = Command { fire: false, jump: false, reload: false, letter: 0, ..*last };

@@ -9,8 +9,8 @@ use crate::entities::{Entities, Layouts};
 use crate::entity::EntityId;
 use crate::events::SAVED_EVENTS_MAX;
 use crate::game::EventKey;
+use crate::rates::Rates;
 use crate::rewind::Rewinding;
-use crate::serve::Rates;
 use crate::snapshot::Base;
 use crate::time::Span;
 use crate::world::{PlayerId, Tick, World};
@@ -54,6 +54,7 @@ impl<E: Entities> Estate<E> {
         for (key, message) in &self.saved {
             bits.write(u64::from(key.tick.0), 32);
             bits.write(u64::from(EntityId::to_word(Some(key.entity))), 32);
+            bits.write(u64::from(key.kind), 8);
             bits.write(u64::from(key.ordinal), 8);
             bits.write(message.len() as u64, 16);
             bits.write_bytes(message);
@@ -114,7 +115,7 @@ impl<E: Entities> Estate<E> {
     }
 }
 
-const EVENT_BITS_MIN: usize = 32 + 32 + 8 + 16;
+const EVENT_BITS_MIN: usize = 32 + 32 + 8 + 8 + 16;
 const SEAT_BITS: usize = 16 + 64;
 
 /// How many things follow; no more than there may be, or than there are bits for.
@@ -130,6 +131,7 @@ fn read_player(bits: &mut BitReader<'_>) -> PlayerId {
 fn read_event(bits: &mut BitReader<'_>) -> Result<(EventKey, Vec<u8>), Malformed> {
     let tick = Tick(bits.read(32) as u32);
     let entity = EntityId::from_word(bits.read(32) as u32).ok_or(Malformed)?;
+    let kind = bits.read(8) as u8;
     let ordinal = bits.read(8) as u8;
     let length = bits.read(16) as usize;
     if length > EVENT_BYTES_MAX {
@@ -137,7 +139,7 @@ fn read_event(bits: &mut BitReader<'_>) -> Result<(EventKey, Vec<u8>), Malformed
     }
     let mut message = vec![0; length];
     bits.read_bytes(&mut message);
-    Ok((EventKey { tick, entity, ordinal }, message))
+    Ok((EventKey { tick, entity, kind, ordinal }, message))
 }
 
 /// A state on its way to one successor.
@@ -219,7 +221,7 @@ mod tests {
         let mut world = World::default();
         let lamp = world.spawn_owned(PlayerId(1), Lamp { is_lit: true }).unwrap();
         world.set_tick(Tick(77));
-        let key = EventKey { tick: Tick(5), entity: lamp, ordinal: 0 };
+        let key = EventKey { tick: Tick(5), entity: lamp, kind: 0, ordinal: 0 };
         Estate {
             game_id: 3,
             rates: Rates::default(),
