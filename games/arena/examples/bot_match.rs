@@ -1,6 +1,7 @@
 //! A long match of bots on each map, in each mode and at each level: scores, hit rates, ways, and what a thought costs.
 //!
-//! `cargo run --release -p sametick-arena --example bot_match -- [--minutes N] [--map NAME] [--json]`
+//! `cargo run --release -p sametick-arena --example bot_match --`
+//! `[--minutes N] [--map NAME] [--seed N] [--bots N] [--json]`
 
 use sametick::{Alone, PlayerId, Span};
 use sametick_arena::bot::{Bot, RANGE_METRES, RANGES, SKILLS, Skill, Tally, Ways};
@@ -15,6 +16,8 @@ const DT: f32 = 1.0 / 60.0;
 struct Options {
     minutes: f32,
     map: Option<String>,
+    seed: u64,
+    bots: Option<usize>,
     json: bool,
 }
 
@@ -50,7 +53,7 @@ fn main() {
         if !options.json {
             println!("{name}: {} places found in {:.0?}", ways.places().len(), begun.elapsed());
         }
-        let count = if name == "field" { 16 } else { 6 };
+        let count = options.bots.unwrap_or(if name == "field" { 16 } else { 6 });
         let cases = [(Mode::FreeForAll, count), (Mode::Teams, count), (Mode::Duel, 2)];
         for (mode, count) in cases {
             let content = Content { mode, ..content.clone() };
@@ -60,13 +63,13 @@ fn main() {
                     &content,
                     &ways,
                     &vec![level; count],
-                    options.minutes,
+                    &options,
                 ));
                 show(all.last(), &options);
             }
             let mixed: Vec<u8> =
                 (0..count).map(|index| if index % 2 == 0 { 5 } else { 1 }).collect();
-            all.push(play((name, "5 1".into()), &content, &ways, &mixed, options.minutes));
+            all.push(play((name, "5 1".into()), &content, &ways, &mixed, &options));
             show(all.last(), &options);
         }
     }
@@ -76,7 +79,7 @@ fn main() {
 }
 
 fn options() -> Result<Options, String> {
-    let mut options = Options { minutes: 10.0, map: None, json: false };
+    let mut options = Options { minutes: 10.0, map: None, seed: 1, bots: None, json: false };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
@@ -84,6 +87,15 @@ fn options() -> Result<Options, String> {
             "--minutes" => {
                 let minutes = arguments.next().and_then(|minutes| minutes.parse().ok());
                 options.minutes = minutes.ok_or("--minutes needs a number")?;
+            }
+            "--seed" => {
+                let seed = arguments.next().and_then(|seed| seed.parse().ok());
+                options.seed = seed.ok_or("--seed needs a whole number")?;
+            }
+            "--bots" => {
+                let bots = arguments.next().and_then(|bots| bots.parse().ok());
+                let bots = bots.filter(|bots| (1..=500).contains(bots));
+                options.bots = Some(bots.ok_or("--bots needs a number from 1 to 500")?);
             }
             "--map" => {
                 let name = arguments
@@ -93,7 +105,7 @@ fn options() -> Result<Options, String> {
             }
             other => {
                 return Err(format!(
-                    "there is no option {other}; there are --minutes, --map and --json"
+                    "there is no option {other}; there are --minutes, --map, --seed, --bots and --json"
                 ));
             }
         }
@@ -106,22 +118,22 @@ fn play(
     content: &Content,
     ways: &Arc<Ways>,
     levels: &[u8],
-    minutes: f32,
+    options: &Options,
 ) -> Played {
     let mut content = content.clone();
     // The score is to be compared at the end of the time, not at the end of a round.
     (content.tuning.score_limit, content.tuning.round_seconds) = (0, 0.0);
-    let mut game = Alone::<Arena>::new(content.clone(), 1, TICK);
+    let mut game = Alone::<Arena>::new(content.clone(), options.seed, TICK);
     let mut bots: Vec<Bot> = levels
         .iter()
-        .zip(1..)
+        .zip(options.seed * 1000..)
         .map(|(level, seed)| Bot::new(Skill::level(*level), seed, ways.clone()))
         .collect();
     let players: Vec<PlayerId> = (0..bots.len() as u16).map(PlayerId).collect();
     players.iter().for_each(|player| game.join(*player));
     let mut tallies = vec![Tally::default(); bots.len()];
     let (mut thinking, begun) = (Duration::ZERO, Instant::now());
-    let ticks = (minutes * 60.0 / DT) as u32;
+    let ticks = (options.minutes * 60.0 / DT) as u32;
     for _ in 0..ticks {
         let now = Instant::now();
         let commands: Vec<_> = players

@@ -2,12 +2,13 @@
 //! pilots and scenes; it decides nothing.
 
 use super::axes;
-use super::hands::angles;
+use super::hands::{angles, lead};
 use super::legs::level;
 use crate::arena::Entity;
 use crate::command::Command;
 use crate::content::Content;
 use crate::fighter::Fighter;
+use crate::rocket::ROCKET_SPEED;
 use crate::vector::{Vector, add, along, length, scale, subtract};
 use crate::weapon::Weapon;
 use sametick::{PlayerId, World};
@@ -65,12 +66,15 @@ pub enum Script {
         /// How long it stays out.
         out_seconds: f32,
     },
-    /// Runs round and round, beginning east of the middle.
+    /// Runs round and round.
     Circle {
         /// Round this place.
         centre: Vector,
         /// How far from it.
         radius: f32,
+        /// Where on the circle it begins, in radians left from east: two who are half a turn apart have the middle
+        /// between them all the time.
+        angle: f32,
         /// How fast; less than nothing is clockwise.
         speed: f32,
     },
@@ -91,6 +95,8 @@ pub enum Look {
     To(Vector),
     /// At the middle of another player, exactly as the view shows it; ahead if it does not.
     At(PlayerId),
+    /// Where a rocket fired now meets another player who moves on as the view shows it; ahead if it does not.
+    Lead(PlayerId),
 }
 
 /// A script with all that goes with it. On free ground it is within 0.25 m of its [`place`](Self::place) at 60 ticks a
@@ -168,15 +174,16 @@ impl Act {
         };
         let wish = self.wish(own, seconds, next >= 0.0, content, dt);
         let ahead = if level(wish) > 0.5 { Some(wish) } else { None };
+        let eye = own.eye();
         let off = match self.look {
             Look::Ahead => ahead,
-            Look::To(place) => Some(subtract(place, own.eye())),
+            Look::To(place) => Some(subtract(place, eye)),
             Look::At(player) => {
-                let mut others = world.all::<Fighter>().map(|(_, other)| other);
-                let other = others.find(|other| other.player == player.0);
-                let other = other.and_then(Fighter::bounds);
-                other.map(|bounds| subtract(bounds.centre(), own.eye())).or(ahead)
+                find(world, player).map(|(middle, _)| subtract(middle, eye)).or(ahead)
             }
+            Look::Lead(player) => find(world, player)
+                .map(|(middle, velocity)| lead(subtract(middle, eye), velocity, ROCKET_SPEED, 1.0))
+                .or(ahead),
         };
         (command.yaw, command.pitch) = off.map_or((own.yaw, own.pitch), angles);
         let full = content.tuning.run_speed
@@ -234,8 +241,8 @@ impl Script {
                 let back = (phase - way - out_seconds) / way;
                 between(*cover, *out, (phase / way).min(1.0) - back.max(0.0))
             }
-            Self::Circle { centre, radius, speed } => {
-                let angle = (speed * seconds / radius) % TAU;
+            Self::Circle { centre, radius, angle, speed } => {
+                let angle = (angle + speed * seconds / radius) % TAU;
                 let (sine, cosine) = libm::sincosf(angle);
                 along(*centre, [cosine, sine, 0.0], *radius)
             }
@@ -253,6 +260,13 @@ impl Script {
             Self::Keys(_) => return None,
         })
     }
+}
+
+/// The middle of a player's fighter and its speed, if the view shows one that is alive.
+fn find(world: &World<Entity>, player: PlayerId) -> Option<(Vector, Vector)> {
+    let mut fighters = world.all::<Fighter>().map(|(_, fighter)| fighter);
+    let fighter = fighters.find(|fighter| fighter.player == player.0)?;
+    Some((fighter.bounds()?.centre(), fighter.velocity))
 }
 
 fn duration(from: Vector, to: Vector, speed: f32) -> f32 {

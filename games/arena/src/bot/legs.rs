@@ -24,7 +24,9 @@ const SHORTCUT_LEGS: usize = 6;
 const PLAN_SECONDS: f64 = 0.4;
 /// Whoever has moved less than this far in this time is stuck.
 const STUCK_METRES: f32 = 0.6;
-const STUCK_SECONDS: f64 = 0.8;
+const STUCK_SECONDS: f64 = 0.9;
+/// And whoever has not for so long tries a jump.
+const STALLED_SECONDS: f64 = 0.35;
 /// How long a bot goes another way then, and how long it avoids the way on which it was stuck.
 const DETOUR_SECONDS: f64 = 0.45;
 const AVOID_SECONDS: f64 = 12.0;
@@ -246,7 +248,9 @@ impl Legs {
             (self.anchor, self.anchored_at) = (sense.own.position, sense.now);
         }
         if sense.now - self.anchored_at < STUCK_SECONDS {
-            return step;
+            // Many a thing in the way can be jumped over.
+            let is_stalled = sense.now - self.anchored_at > STALLED_SECONDS && step.way != [0.0; 2];
+            return Step { jump: step.jump || is_stalled && sense.own.is_grounded, ..step };
         }
         self.anchored_at = sense.now;
         self.stuck_count += 1;

@@ -24,8 +24,9 @@ const PEEK_SECONDS: f64 = 3.0;
 const ERRAND_SECONDS: f64 = 20.0;
 /// How long a peek out and the way back take.
 const PEEK_HALF_SECONDS: f64 = 0.7;
-/// Not twice in this time does it look for cover.
-const COVER_PAUSE_SECONDS: f64 = 4.0;
+/// Not twice in this time does it look for cover, or begin to peek.
+const COVER_PAUSE_SECONDS: f64 = 6.0;
+const PEEK_PAUSE_SECONDS: f64 = 9.0;
 /// How many places are looked at for cover.
 const COVER_PLACES_MAX: usize = 300;
 /// And every which of them.
@@ -66,6 +67,7 @@ pub(super) struct Mind {
     out: Vector,
     cover: Vector,
     cover_at: f64,
+    peek_at: f64,
     /// Until when each item is not looked for.
     shunned: Vec<f64>,
     /// Where it goes instead of deciding that.
@@ -138,11 +140,12 @@ impl Mind {
         let (now, is_over) = (sense.now, sense.now >= self.until);
         match self.mood {
             Mood::Fight => match eyes.remembered() {
-                Some(enemy) if may_peek(enemy, sense, dice) => {
+                Some(enemy) if now >= self.peek_at && may_peek(enemy, sense, dice) => {
                     // Back from where one saw it, to where one is not seen.
                     let cover = find_cover(enemy, ways, sense);
                     self.cover = cover.unwrap_or(sense.own.position);
                     (self.mood, self.until) = (Mood::Peek, now + PEEK_SECONDS);
+                    self.peek_at = now + PEEK_PAUSE_SECONDS;
                 }
                 Some(enemy) => self.hunt(enemy, now),
                 None => self.choose(sense, ways, dice),

@@ -4,7 +4,7 @@ use crate::party::{Party, hall, place_spawns};
 use sametick::PlayerId;
 use sametick_arena::bot::{Act, Look, Script, Ways};
 use sametick_arena::vector::{Vector, length, subtract};
-use sametick_arena::{Command, Content};
+use sametick_arena::{Command, Content, Weapon};
 use std::f32::consts::PI;
 use std::sync::{Arc, LazyLock};
 
@@ -63,8 +63,8 @@ fn scripts() -> Vec<(&'static str, Script)> {
                 out_seconds: 0.5,
             },
         ),
-        ("circle", Script::Circle { centre: at(0.0, 0.0), radius: 3.0, speed: 5.0 }),
-        ("round", Script::Circle { centre: at(0.0, 0.0), radius: 3.0, speed: -5.0 }),
+        ("circle", Script::Circle { centre: at(0.0, 0.0), radius: 3.0, angle: 0.0, speed: 5.0 }),
+        ("round", Script::Circle { centre: at(0.0, 0.0), radius: 3.0, angle: 0.0, speed: -5.0 }),
         ("path", Script::Path(path)),
     ]
 }
@@ -150,4 +150,83 @@ fn two_run_at_each_other_and_one_fires_exactly() {
     assert!(party.until(3.0, |party| apart(party) < 1.0), "they meet");
     let seconds = party.world().tick().0 as f32 * party.dt;
     assert!((seconds - 4.25).abs() < 0.2, "after {seconds} s");
+}
+
+/// What the scenes of the theatre rest on: two who act, and from when to when they see each other.
+fn sights(first: Act, second: Act, seconds: f32) -> (Vec<bool>, Party) {
+    let (content, ways) = &*HALL;
+    let mut content = content.clone();
+    let begins = [&first, &second].map(|act| act.script.place(0.0).expect("it knows places"));
+    place_spawns(&mut content, &[(begins[0], 0.0), (begins[1], 0.0)]);
+    let acts = [first, second].map(|act| Act { begins_at: 0.5, ..act });
+    let mut party = Party::at(60, &content, ways, &[], 1, acts.to_vec());
+    party.run(0.5);
+    let sees = |party: &Party| {
+        let (from, to) = (party.fighter(0).eye(), party.fighter(1).eye());
+        party.content.map.visible(from, to)
+    };
+    let sight = (0..(seconds * 10.0) as u32).map(|_| {
+        party.run(0.1 + 0.001);
+        sees(&party)
+    });
+    (sight.collect(), party)
+}
+
+#[test]
+fn a_tree_stays_between_two_who_circle_it() {
+    let round =
+        |angle| Script::Circle { centre: [0.0, 0.0, FLOOR], radius: 4.0, angle, speed: 5.0 };
+    let (sight, _) = sights(Act::new(round(0.0)), Act::new(round(PI)), 8.0);
+    assert!(sight.iter().all(|sees| !sees), "{sight:?}");
+}
+
+#[test]
+fn who_runs_behind_cover_is_seen_before_and_not_after() {
+    let run = Script::Cross {
+        from: [14.0, 6.0, FLOOR],
+        to: [14.0, -3.0, FLOOR],
+        speed: 6.0,
+        wait_seconds: 1.0,
+    };
+    let stand = Script::Stand { at: [4.0, -3.0, FLOOR] };
+    let (sight, _) = sights(Act::new(stand), Act::new(run), 4.0);
+    assert!(
+        sight[..10].iter().all(|sees| *sees) && sight[26..].iter().all(|sees| !sees),
+        "{sight:?}"
+    );
+}
+
+#[test]
+fn who_peeks_is_seen_for_as_long_each_time() {
+    let peek = Script::Peek {
+        cover: [14.0, -2.0, FLOOR],
+        out: [14.0, 2.0, FLOOR],
+        speed: 6.0,
+        hidden_seconds: 1.0,
+        out_seconds: 0.6,
+    };
+    let stand = Script::Stand { at: [4.0, -2.0, FLOOR] };
+    let (sight, _) = sights(Act::new(stand), Act::new(peek), 8.8);
+    let spells: Vec<usize> =
+        sight.split(|sees| !sees).map(<[bool]>::len).filter(|tenths| *tenths > 0).collect();
+    assert_eq!(spells.len(), 3, "{sight:?}");
+    assert!(spells.iter().all(|tenths| tenths.abs_diff(spells[0]) <= 1), "{spells:?}");
+}
+
+#[test]
+fn a_rocket_meets_who_crosses() {
+    let run = Script::Cross {
+        from: [20.0, -8.0, FLOOR],
+        to: [20.0, 12.0, FLOOR],
+        speed: 6.0,
+        wait_seconds: 0.0,
+    };
+    let shooter = Act {
+        look: Look::Lead(PlayerId(1)),
+        fires: vec![1.0..1.1],
+        weapon: Weapon::Launcher,
+        ..Act::new(Script::Stand { at: [4.0, 10.0, FLOOR] })
+    };
+    let (_, party) = sights(shooter, Act::new(run), 2.0);
+    assert_eq!(party.fighter(1).health, 0, "hit squarely");
 }

@@ -2,9 +2,10 @@
 
 use crate::party::{MAPS, Party};
 use sametick_arena::{Content, Contest, Mode};
+use std::collections::BTreeSet;
 
 /// How far a bot goes in a minute of life at least, into how many bits of places, and how long it stands at most.
-const METRES_PER_MINUTE_MIN: f32 = 120.0;
+const METRES_PER_MINUTE_MIN: f32 = 180.0;
 const ENTROPY_MIN: f32 = 3.0;
 const STILL_SECONDS_MAX: f32 = 12.0;
 
@@ -98,4 +99,19 @@ fn bots_play_at_every_tick_rate() {
         println!("{rate} ticks a second: {kills} kills, {} m a minute", metres / 5.0);
         assert!(kills >= 3 && metres / 5.0 > 150.0, "{rate}: {kills} kills, {metres} m");
     }
+}
+
+#[test]
+fn bots_do_all_that_they_can() {
+    let (_, content, ways) = &MAPS[0];
+    let mut party = Party::new(content, ways, &[4; 6], 6);
+    let mut moods = BTreeSet::new();
+    for _ in 0..3600 {
+        party.step();
+        moods.extend(party.bots.iter().map(|bot| bot.mood()));
+    }
+    let all = ["fight", "hide", "hunt", "peek", "roam", "take"];
+    assert!(moods.iter().eq(&all), "{moods:?}");
+    let pickups: u32 = party.tallies.iter().map(|tally| tally.pickups).sum();
+    assert!(pickups > 3, "{pickups} items were taken");
 }
