@@ -6,6 +6,7 @@ use sametick_arena::bot::Ways;
 use sametick_arena::map::MAPS;
 use sametick_arena::{Content, Map, Mode, Tuning};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// The modes by the names that players know.
@@ -70,16 +71,26 @@ pub(crate) fn position(text: &[u8], at: usize) -> (usize, usize) {
 pub(crate) struct Ground {
     pub(crate) content: Content,
     ways: OnceLock<Arc<Ways>>,
+    is_surveyed: AtomicBool,
 }
 
 impl Ground {
     pub(crate) fn new(content: Content) -> Self {
-        Self { content, ways: OnceLock::new() }
+        Self { content, ways: OnceLock::new(), is_surveyed: AtomicBool::new(false) }
     }
 
     /// Where bots can go; found out when first asked for, which takes a moment.
     pub(crate) fn ways(&self) -> &Arc<Ways> {
         self.ways.get_or_init(|| Arc::new(Ways::new(&self.content)))
+    }
+
+    /// The same, for those who cannot wait: none as long as they are being found out elsewhere.
+    pub(crate) fn ways_if_known(self: &Arc<Self>) -> Option<&Arc<Ways>> {
+        if !self.is_surveyed.swap(true, Ordering::Relaxed) && self.ways.get().is_none() {
+            let ground = Arc::clone(self);
+            std::thread::spawn(move || _ = ground.ways());
+        }
+        self.ways.get()
     }
 }
 

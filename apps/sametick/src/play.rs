@@ -84,7 +84,7 @@ fn play_alone(options: &Options, stop: &Stop) -> anyhow::Result<()> {
         .map(|bot| {
             let player = PlayerId(bot as u16);
             game.join(player);
-            (player, skill::bot(rules.skill, rules.seed, bot as usize, &ground))
+            (player, skill::bot(rules.skill, rules.seed, bot as usize, ground.ways()))
         })
         .collect();
     let seconds = options.seconds.unwrap_or(ALONE_SECONDS);

@@ -183,7 +183,11 @@ impl Player {
         self.thought = (tick, now);
         let Some(world) = self.client.view(now) else { return };
         let (skill, seed, index, ground) = (self.skill, self.seed, self.index, &self.ground);
-        let bot = self.bot.get_or_insert_with(|| skill::bot(skill, seed, index, ground));
+        if self.bot.is_none() {
+            self.bot = ground.ways_if_known().map(|ways| skill::bot(skill, seed, index, ways));
+        }
+        // Until it knows its ways it stands still, but keeps up with the server.
+        let Some(bot) = &mut self.bot else { return };
         let command = bot.think(world, me, &ground.content, seconds);
         self.client.command(command);
     }

@@ -1,9 +1,8 @@
 //! How well bots play, chosen by name. The one place that knows how a bot is made.
 
 use super::name;
-use crate::content::Ground;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use sametick_arena::bot::{Bot, SKILLS, Skill};
+use sametick_arena::bot::{Bot, SKILLS, Skill, Ways};
 use std::sync::Arc;
 
 /// What is played where nothing else is asked for.
@@ -17,10 +16,10 @@ pub(crate) fn skills() -> impl TypedValueParser<Value = Skill> {
     })
 }
 
-/// The n-th bot, which has a name and knows its way about; the seed decides its whims.
-pub(crate) fn bot(skill: Skill, seed: u64, index: usize, ground: &Ground) -> Bot {
+/// The n-th bot, which has a name and knows its ways about the map; the seed decides its whims.
+pub(crate) fn bot(skill: Skill, seed: u64, index: usize, ways: &Arc<Ways>) -> Bot {
     let seed = seed.wrapping_add(index as u64);
-    let mut bot = Bot::new(skill, seed, Arc::clone(ground.ways()));
+    let mut bot = Bot::new(skill, seed, Arc::clone(ways));
     bot.call(&name::name(index));
     bot
 }
