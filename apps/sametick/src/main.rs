@@ -1,13 +1,26 @@
-//! The one binary: measures what the library costs.
+//! The one binary: plays and serves the arena, sends headless players to servers, and measures what the library costs.
 
+mod address;
 mod bench;
+mod bots;
+mod content;
+mod crew;
+mod host;
+mod line;
+mod play;
+mod rules;
+mod serve;
+mod stop;
+mod tokens;
 
+use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
+use std::io::Write;
 use std::process::ExitCode;
 
 /// Write a game's rules once. Run them under every network model, and see what every player got.
 ///
-/// Without a command it shows what a snapshot costs, stage by stage.
+/// Without a command it plays: a match of bots on this machine that others can join.
 #[derive(Parser)]
 #[command(name = "sametick", version, after_help = EXAMPLES)]
 struct Arguments {
@@ -16,33 +29,93 @@ struct Arguments {
 }
 
 const EXAMPLES: &str = "Examples:
-  sametick                              what a snapshot costs, stage by stage
-  sametick bench codec --json           the same, for a program to read
-  sametick bench codec --data FILE      the same on a recorded game
-  sametick bench conditioner            delay achieved against delay asked, over real UDP
-  sametick bench channel                what a sealed packet and a connection cost
-  sametick bench flood                  what players notice of a flood of junk
-  sametick bench instructions           instructions for each field, counted by valgrind
-  sametick bench server                 what a client's snapshot costs a server of 64 players";
+  sametick                                           a match of bots, which others can join
+  sametick serve --map field --bots 20               a dedicated server
+  sametick bots --connect 127.0.0.1:4000 --count 8   headless players for it
+  sametick play --alone --seconds 600                ten minutes of play without any network
+  sametick bench codec                               what a snapshot costs, stage by stage";
 
 #[derive(Subcommand)]
 enum Command {
+    /// Play a match with bots on this machine, open to others
+    #[command(after_help = play::EXAMPLES)]
+    Play(play::Options),
+    /// Run a dedicated server
+    #[command(after_help = serve::EXAMPLES)]
+    Serve(Box<serve::Options>),
+    /// Send headless players to a server
+    #[command(after_help = bots::EXAMPLES)]
+    Bots(bots::Options),
     /// Measure what the library costs
     #[command(subcommand)]
     Bench(bench::Bench),
 }
 
+/// Something that was asked for cannot be done.
+const REFUSED: u8 = 2;
+
 fn main() -> ExitCode {
-    let done = match Arguments::parse().command {
-        Some(Command::Bench(bench)) => bench::run(bench),
-        None => bench::run(bench::Bench::Codec(bench::codec::Options::default())),
+    let (done, failure) = match command() {
+        Ok(Command::Play(options)) => (play::run(&options), REFUSED),
+        Ok(Command::Serve(options)) => (serve::run(*options), REFUSED),
+        Ok(Command::Bots(options)) => (bots::run(&options), REFUSED),
+        Ok(Command::Bench(bench)) => (bench::run(bench), 1),
+        Err(error) => return explain(&error),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // One sentence: what is wrong, where, and what was being tried.
             eprintln!("error: {error:#}");
-            ExitCode::FAILURE
+            ExitCode::from(failure)
         }
+    }
+}
+
+/// What was asked for; without a word, to play.
+fn command() -> Result<Command, clap::Error> {
+    match Arguments::try_parse()?.command {
+        Some(command) => Ok(command),
+        None => Ok(Command::Play(Play::try_parse_from(["play"])?.options)),
+    }
+}
+
+/// The options of `play` on their own, for their defaults.
+#[derive(Parser)]
+struct Play {
+    #[command(flatten)]
+    options: play::Options,
+}
+
+/// Help goes out as it is; what is wrong with the options, in one sentence.
+fn explain(error: &clap::Error) -> ExitCode {
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        // Whoever reads may stop reading.
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        let _ = error.print();
+    } else {
+        eprintln!("error: {}", one_line(error));
+    }
+    ExitCode::from(REFUSED)
+}
+
+/// What is wrong with options, without the usage that clap adds.
+fn one_line(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let lines = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:"));
+    let lines = lines.take_while(|line| !line.starts_with("For more information"));
+    let parts: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+    let text = parts.join(" ").replace(" tip: ", "; ");
+    text.strip_prefix("error: ").unwrap_or(&text).to_owned()
+}
+
+/// Prints an answer. Whoever reads it may stop reading: that is no error.
+fn print(text: &str) -> anyhow::Result<()> {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        done => Ok(done?),
     }
 }

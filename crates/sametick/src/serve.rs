@@ -84,6 +84,8 @@ pub(crate) struct SnapshotServer<G: Game> {
     bits: BitWriter,
     /// Fields that held what is not finite, and were mended.
     pub(crate) unsettled: u64,
+    /// Commands that had to be guessed.
+    pub(crate) repeated: u64,
     event_layout: Layout,
     saved: Vec<(EventKey, Vec<u8>)>,
     /// What others were shown of the ticks of recent snapshots.
@@ -163,6 +165,7 @@ impl<G: Game> SnapshotServer<G> {
             visible: Slots::default(),
             bits: BitWriter::growing(MESSAGE_BYTES_MAX),
             unsettled,
+            repeated: 0,
             event_layout: Layout::of::<G::Event>(Precision::State),
             saved: Vec::new(),
             history: History::default(),
@@ -317,7 +320,9 @@ impl<G: Game> SnapshotServer<G> {
     fn step(&mut self) {
         self.commands.clear();
         self.commands.extend(self.players.iter_mut().map(|player| {
+            let told_next = player.commands.repeated;
             player.last_command = player.commands.next::<G>();
+            self.repeated += u64::from(player.commands.repeated - told_next);
             (player.id, player.last_command.clone())
         }));
         let tick = Tick(self.world.tick().0 + 1);

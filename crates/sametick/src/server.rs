@@ -285,6 +285,24 @@ impl<G: Game> Server<G> {
         self.half.memory_bytes(of)
     }
 
+    /// The connections beneath: whom they let in and what they dropped.
+    pub fn listener(&self) -> &Listener {
+        &self.listener
+    }
+
+    /// How often a command had to be repeated because none had come in time, of all players ever.
+    pub fn repeated(&self) -> u64 {
+        self.half.repeated
+    }
+
+    /// Says goodbye to everyone, because the server stops. They have heard it when there are no
+    /// [`players`](Server::players) left; until then it is driven as before.
+    pub fn close(&mut self, now: Time) {
+        for connection in self.seats.iter().filter_map(|seat| seat.connection) {
+            self.listener.close(now, connection, CloseReason::ServerStopped);
+        }
+    }
+
     /// Messages that were not taken because no client of ours writes such.
     pub fn malformed(&self) -> u64 {
         self.malformed

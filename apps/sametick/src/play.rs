@@ -1,0 +1,118 @@
+//! `play`: a match on this machine, with bots, and open to whoever is near; or without any network.
+
+use crate::address;
+use crate::content::Ground;
+use crate::crew::skill;
+use crate::host::figures::Standing;
+use crate::host::log::{Line, Log};
+use crate::host::metrics::Board;
+use crate::host::{Host, Plan};
+use crate::rules::Rules;
+use crate::stop::Stop;
+use clap::{Args, value_parser};
+use sametick::{Alone, PlayerId, Span};
+use sametick_arena::Arena;
+use sametick_links::{Clock, Link, address_of};
+use serde_json::json;
+use std::net::SocketAddr;
+
+pub(crate) const EXAMPLES: &str = "Examples:
+  sametick                                  a match of seven bots; Ctrl-C ends it
+  sametick play --map field --bots 40       a large one
+  sametick play --seconds 60                for a minute
+  sametick play --alone --seconds 600       ten minutes of play without any network, as fast as it goes
+  sametick bots --connect 127.0.0.1:4000    joins it from another terminal";
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    rules: Rules,
+    /// Bots
+    #[arg(long, value_name = "COUNT", default_value_t = 7)]
+    bots: u32,
+    /// Where others reach it: 0.0.0.0:4000 lets in the whole network
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4000", value_parser = address::listening)]
+    address: SocketAddr,
+    /// End after so many seconds of play; without it, when asked to
+    #[arg(long, value_parser = value_parser!(u32).range(1..=1_000_000))]
+    seconds: Option<u32>,
+    /// Play without a server or network, as fast as it goes (a minute of play unless --seconds says otherwise)
+    #[arg(long)]
+    alone: bool,
+    /// Tell everything as JSON, an object a line
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    options.rules.seat(options.bots)?;
+    let rates = options.rules.rates()?;
+    let content = options.rules.content()?;
+    let stop = Stop::on_signals()?;
+    if options.alone {
+        return play_alone(options, &stop);
+    }
+    let link = address::bind(options.address, "--address")?;
+    let bound = address_of(link.local());
+    let near = address::nearby(bound);
+    let what = options.rules.text(&content, &rates);
+    let what = format!("{what}; join with `sametick bots --connect {near}`");
+    let crew = (options.bots > 0).then(|| options.rules.crew(&content, options.bots, bound, None));
+    let plan = Plan {
+        content,
+        rates,
+        seed: options.rules.seed,
+        players_max: options.rules.players_max as usize,
+        key: None,
+        link,
+        crew,
+        lasts: options.seconds.map(|seconds| Span::seconds(seconds.into())),
+    };
+    let listening = Line::Listening { address: bound.to_string(), what, metrics: None };
+    Host::new(plan, Board::default()).run(listening, &stop, &mut Log::new(options.json));
+    Ok(())
+}
+
+/// Without being told otherwise, for so long.
+const ALONE_SECONDS: u32 = 60;
+
+fn play_alone(options: &Options, stop: &Stop) -> anyhow::Result<()> {
+    let rules = &options.rules;
+    let (ground, clock) = (Ground::new(rules.content()?), Clock::start());
+    let mut game = Alone::<Arena>::new(ground.content.clone(), rules.seed, rules.tick_length());
+    let mut bots: Vec<_> = (0..options.bots)
+        .map(|bot| {
+            let player = PlayerId(bot as u16);
+            game.join(player);
+            (player, skill::bot(rules.skill, rules.seed, bot as usize, ground.ways()))
+        })
+        .collect();
+    let seconds = options.seconds.unwrap_or(ALONE_SECONDS);
+    let (ticks, dt) =
+        (u64::from(seconds) * u64::from(rules.tick_rate), 1.0 / rules.tick_rate as f32);
+    let mut stepped = 0;
+    while stepped < ticks && !stop.is_asked() {
+        let world = game.world();
+        let commands: Vec<_> = bots
+            .iter_mut()
+            .map(|(player, bot)| (*player, bot.think(world, *player, &ground.content, dt)))
+            .collect();
+        game.step(commands)?;
+        stepped += 1;
+    }
+    let standing = Standing::of(game.world());
+    let (played, took) =
+        (stepped as f64 * f64::from(dt), clock.now().as_seconds_f64().max(f64::MIN_POSITIVE));
+    if options.json {
+        let report = json!({
+            "name": "alone", "ticks": stepped, "seconds": played, "took_seconds": took,
+            "match": standing.json(),
+        });
+        return crate::print(&format!("{report}\n"));
+    }
+    crate::print(&format!(
+        "{stepped} ticks, {played:.0} s of play, took {took:.1} s: {:.0} times as fast as time\n{}",
+        played / took,
+        standing.table()
+    ))
+}
