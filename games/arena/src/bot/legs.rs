@@ -112,11 +112,8 @@ impl Legs {
         self.plan(ways, sense);
         self.pass_places(ways, sense);
         let Some(leg) = self.path.get(self.next).copied() else {
-            if self.is_lost {
-                return Step::default();
-            }
             let off = subtract(goal, sense.own.position);
-            if level(off) < GOAL_METRES || !sense.is_straight(goal) {
+            if !self.is_lost && (level(off) < GOAL_METRES || !sense.is_straight(goal)) {
                 self.stop();
                 return Step::default();
             }
@@ -185,7 +182,9 @@ impl Legs {
 
     /// Finds a path, if there is none that leads to the goal and it is time.
     fn plan(&mut self, ways: &Ways, sense: &Sense<'_>) {
-        let may = self.is_lost && sense.now >= self.plan_at && sense.own.is_grounded;
+        // Wedged between things one may be neither on the ground nor falling.
+        let is_firm = sense.own.is_grounded || sense.own.velocity[2].abs() < 0.5;
+        let may = self.is_lost && sense.now >= self.plan_at && is_firm;
         let Some(goal) = self.goal.filter(|_| may) else { return };
         (self.next, self.is_lost, self.leap) = (0, false, None);
         self.path.clear();

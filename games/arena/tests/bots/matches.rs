@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 /// How far a bot goes in a minute of life at least, into how many bits of places, and how long it stands at most.
 const METRES_PER_MINUTE_MIN: f32 = 180.0;
 const ENTROPY_MIN: f32 = 3.0;
-const STILL_SECONDS_MAX: f32 = 12.0;
+/// Twice as long as the lift takes to come back.
+const STILL_SECONDS_MAX: f32 = 20.0;
 
 fn play(which: usize, mode: Mode, levels: &[u8], seconds: f32, seed: u64) -> Party {
     let (name, content, ways) = &MAPS[which];
