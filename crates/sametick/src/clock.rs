@@ -94,8 +94,11 @@ impl Clock {
     ) {
         self.run(now);
         let server = f64::from(tick.0) * self.length() + half_trip.as_micros() as f64;
-        let Some((margin, newest)) = margin.filter(|_| self.is_set) else {
-            if !self.is_set || (self.game_micros - server).abs() > RESET_MICROS {
+        // Nobody's commands are in time from behind the server: whoever stood still, and hears of what
+        // was meanwhile, goes on from the newest of it.
+        let is_behind = self.game_micros < server;
+        let Some((margin, newest)) = margin.filter(|_| self.is_set && !is_behind) else {
+            if !self.is_set || is_behind || self.game_micros - server > RESET_MICROS {
                 self.game_micros =
                     server + half_trip.as_micros() as f64 + self.target() + self.length();
                 // The commands up to here are asked for all at once: how late they come tells nothing.

@@ -452,6 +452,27 @@ fn honest_shots_hit_on_lines_with_loss_and_jitter_and_at_other_rates() {
 }
 
 #[test]
+fn who_stood_still_is_in_time_again_within_a_second() {
+    for (joined, stall) in
+        [(150, 1_000), (400, 1_000), (400, 2_500), (3_000, 1_500), (3_000, 5_000)]
+    {
+        let mut party =
+            Party::new(Rates::default(), &[View::default()], Place::default(), &line(20, 0.0));
+        party.run(Span::millis(joined), |_| {});
+        party.stalls_until = party.now + Span::millis(stall);
+        party.run(Span::millis(stall + 1_000), |_| {});
+        let before = party.clients[0].repeated();
+        party.run(Span::seconds(3), |party| {
+            party.clients[0].command(Wish { east: 1, ..Wish::default() });
+        });
+        let late = party.clients[0].repeated() - before;
+        assert!(late < 10, "{stall} ms at {joined}: {late} commands were late");
+        let x = party.truth(0).unwrap().x;
+        assert!(x > 2.0 * SPEED, "{stall} ms at {joined}: it came to {x} m");
+    }
+}
+
+#[test]
 fn rewinding_stays_within_its_limit() {
     let views = [View::default(); 2];
     let mut party = Party::new(Rates::default(), &views, Place::default(), &line(400, 0.1));

@@ -21,6 +21,8 @@ pub(crate) struct Party {
     pub(crate) server_host: Host,
     pub(crate) hosts: Vec<Host>,
     random: Seeded,
+    /// The first client stands still until then.
+    pub(crate) stalls_until: Time,
     /// When a client looks at its screen.
     pub(crate) looks_every: u64,
     /// By how much its own place was changed by each snapshot that changed it, by client.
@@ -54,6 +56,7 @@ impl Party {
             looks_every,
             corrections,
             bytes: [0, 0],
+            stalls_until: Time::ZERO,
         }
     }
 
@@ -85,6 +88,9 @@ impl Party {
         let millis = (now - Time::ZERO).as_micros() / 1000;
         let looks = millis.is_multiple_of(self.looks_every);
         for (index, client) in self.clients.iter_mut().enumerate() {
+            if index == 0 && now < self.stalls_until {
+                continue;
+            }
             let before = own(client).map(|runner| runner.x);
             while self.network.receive(now, self.hosts[index], &mut datagram).is_some() {
                 client.receive(now, &mut datagram);
