@@ -5,12 +5,12 @@
 //! known take part, with their rockets: on a client that is its own player. Everything that nobody owns
 //! (doors, items, scores) is stepped along, and the library puts it back.
 
-use crate::command::Command;
+use crate::command::{Command, SAY_BYTES_MAX};
 use crate::content::{Content, Mode};
 use crate::contest::{self, Contest};
 use crate::damage;
 use crate::door::{self, Door};
-use crate::event::Event;
+use crate::event::{Event, TOLD, What};
 use crate::fighter::{self, Fighter};
 use crate::item::Item;
 use crate::prop::{self, Prop};
@@ -80,6 +80,9 @@ impl Game for Arena {
         for (player, command) in turn.commands() {
             if let Some(seat) = lookup.seat_mut(world, player.0) {
                 seat.heed(command);
+                let pause = (1.0 / turn.dt()) as u32;
+                let words = seat.words(command, turn.tick().0, pause);
+                say(world, turn, player, words);
             }
         }
         contest::step(world, turn);
@@ -126,7 +129,8 @@ impl Game for Arena {
 
     fn repeat(last: &Command, times: u32) -> Command {
         // A trigger that nobody is known to hold is let go at once; feet run on for a moment.
-        let kept = Command { fire: false, jump: false, reload: false, letter: 0, ..*last };
+        let quiet = Command { say: Text::default(), letter: 0, ..*last };
+        let kept = Command { fire: false, jump: false, reload: false, ..quiet };
         if times <= sametick::REPEATS_MAX { kept } else { Command { forward: 0, right: 0, ..kept } }
     }
 
@@ -210,6 +214,19 @@ impl Game for Arena {
         visibility.cells().visible_from(world, visibility.cell(own.position), cell, visible);
         let mine = world.all::<Rocket>().filter(|(id, _)| world.owner(*id) == Some(viewer));
         mine.for_each(|(id, _)| visible.insert(id.slot()));
+    }
+}
+
+/// Tells everyone what a player says.
+fn say(
+    world: &World<Entity>,
+    turn: &Turn<'_, Arena>,
+    player: PlayerId,
+    words: Option<Text<SAY_BYTES_MAX>>,
+) {
+    let seat = world.all::<Seat>().find(|(_, seat)| seat.player == player.0);
+    if let (Some((id, _)), Some(words)) = (seat, words) {
+        turn.emit(id, TOLD, Event { what: What::Say, words, ..Event::default() });
     }
 }
 

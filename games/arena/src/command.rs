@@ -2,12 +2,14 @@
 //! costs nothing later.
 
 use crate::weapon::Weapon;
-use sametick::{Fields, Networked};
+use sametick::{Fields, Networked, Text};
 
 /// How far one can look up and down, in radians: not quite straight.
 pub const PITCH_MAX: f32 = 1.55;
 /// To how much that is told: 15 bits.
 pub(crate) const PITCH_STEP: f32 = PITCH_MAX / 16000.0;
+/// The longest that can be said at once.
+pub const SAY_BYTES_MAX: usize = 60;
 /// The full deflection of a move axis.
 pub const AXIS_MAX: i8 = 7;
 
@@ -41,6 +43,8 @@ pub struct Command {
     pub letter: u8,
     /// Which letter of the name that is; the name ends with it.
     pub letter_at: u8,
+    /// What the player says to everyone, in the one tick it says it; most often nothing.
+    pub say: Text<SAY_BYTES_MAX>,
 }
 
 impl Networked for Command {
@@ -58,5 +62,6 @@ impl Networked for Command {
         f.bool("watch", &mut self.watch);
         f.int("letter", &mut self.letter, 0..=127);
         f.int("letter_at", &mut self.letter_at, 0..=15);
+        f.text("say", &mut self.say);
     }
 }

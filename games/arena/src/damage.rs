@@ -36,7 +36,7 @@ impl Hurt {
     fn event(&self, what: What, direction: Vector) -> Event {
         let amount = self.damage.clamp(1.0, 255.0) as u8;
         let Self { weapon, by, at, is_head, .. } = *self;
-        Event { what, weapon, by, amount, at, direction, is_head }
+        Event { what, weapon, by, amount, at, direction, is_head, ..Event::default() }
     }
 }
 

@@ -1,10 +1,11 @@
 //! What happens at one moment: for ears and eyes, and for the list of who hit whom. The rules never read it.
 
+use crate::command::SAY_BYTES_MAX;
 use crate::map::REACH_METRES;
 use crate::vector::Vector;
 use crate::weapon::Weapon;
 use sametick::kinds::Rangeds;
-use sametick::{Audience, Delivery, EntityId, Fields, Networked};
+use sametick::{Audience, Delivery, EntityId, Fields, Networked, Text};
 
 /// What happened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,10 +37,12 @@ pub enum What {
     Break,
     /// A phase of the match begins.
     Phase,
+    /// Someone says `words`.
+    Say,
 }
 
 impl What {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 14] = [
         Self::Shot,
         Self::Explosion,
         Self::Hurt,
@@ -53,6 +56,7 @@ impl What {
         Self::Door,
         Self::Break,
         Self::Phase,
+        Self::Say,
     ];
 }
 
@@ -73,6 +77,8 @@ pub struct Event {
     pub direction: Vector,
     /// Whether the head was hit.
     pub is_head: bool,
+    /// What was said.
+    pub words: Text<SAY_BYTES_MAX>,
 }
 
 impl Networked for Event {
@@ -84,6 +90,7 @@ impl Networked for Event {
         f.field("at", &mut self.at, Rangeds::new(-REACH_METRES..=REACH_METRES, 0.03125));
         f.direction("direction", &mut self.direction, 8);
         f.bool("is_head", &mut self.is_head);
+        f.text("words", &mut self.words);
     }
 }
 

@@ -52,7 +52,7 @@ pub mod vector;
 mod weapon;
 
 pub use arena::{Arena, Entity};
-pub use command::{AXIS_MAX, Command, PITCH_MAX};
+pub use command::{AXIS_MAX, Command, PITCH_MAX, SAY_BYTES_MAX};
 pub use content::{Content, Mode, Tuning};
 pub use contest::{Contest, Phase};
 pub use door::Door;

@@ -1,8 +1,8 @@
 //! Phases, rounds, teams, spectators and names.
 
 use crate::play::{FIRST, Play, SECOND, hall};
-use sametick::PlayerId;
-use sametick_arena::{Contest, Mode, Phase, Seat, Tuning};
+use sametick::{Alone, Effect, PlayerId, Span, Text};
+use sametick_arena::{Arena, Command, Content, Contest, Mode, Phase, Seat, Tuning, What, map};
 
 fn contest(play: &Play) -> Contest {
     play.world().all::<Contest>().next().expect("there is one").1.clone()
@@ -67,4 +67,24 @@ fn teams_are_even_and_a_name_is_spelled() {
     play.game.leave(FIRST);
     play.tick();
     assert_eq!(seats(&play).len(), 4);
+}
+
+#[test]
+fn what_is_said_is_told_once_and_not_more_often_than_once_a_second() {
+    let content = Content::new(map::CORNERS, Mode::FreeForAll).expect("the map is sound");
+    let mut game = Alone::<Arena>::new(content, 1, Span::micros(16_667));
+    game.join(PlayerId(0));
+    let mut heard = Vec::new();
+    for tick in 0..300 {
+        let text = if tick % 30 == 20 { format!("well \n{tick}") } else { String::new() };
+        let say = Text::cut(&text);
+        game.step([(PlayerId(0), Command { say, ..Command::default() })]).expect("all is finite");
+        heard.extend(game.take_effects().into_iter().filter_map(|effect| match effect {
+            Effect::Started { event, .. } if event.what == What::Say => {
+                Some(event.words.to_string())
+            }
+            _ => None,
+        }));
+    }
+    assert_eq!(heard, ["well 20", "well 80", "well 140", "well 200", "well 260"]);
 }
