@@ -14,13 +14,13 @@ use crate::eye::Eye;
 use crate::game::{Game, Stride};
 use crate::others::{self, Known};
 use crate::predict::PREDICTED_TICKS_MAX;
+use crate::received::ServerTables;
 use crate::record::{Layout, Precision};
 use crate::rewind::write_others;
 use crate::serve::{
     MARGIN_UNIT_MICROS, RECEIVED_BACK_MAX, RECEIVED_BITS, REPEATED_BITS, SNAPSHOT, TICK_BITS,
 };
 use crate::sight::History;
-use crate::snapshot::ServerTables;
 use crate::table::{Head, Table};
 use crate::time::{Span, Time};
 use crate::versions::WireLayouts;

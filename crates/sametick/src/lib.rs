@@ -124,6 +124,7 @@ mod others;
 mod peer;
 mod predict;
 mod rates;
+mod received;
 pub mod record;
 pub mod relevance;
 mod rewind;
