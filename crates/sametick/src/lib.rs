@@ -73,6 +73,7 @@
 //! | `Hosted`, `succession` | a game that one of its players hosts, and what happens when that one leaves |
 //! | [`channel`] | one connection's messages, over packets that may be lost |
 //! | [`network`] | bad networks, simulated |
+//! | [`replay`] | recorded matches: played again, compared, looked at |
 //! | `secure` | handshake and sealed packets; needs the feature `secure` |
 //! | `endpoint` | a server's connections and a client's, handshake to goodbye; likewise |
 
@@ -120,6 +121,7 @@ mod peer;
 mod predict;
 pub mod record;
 pub mod relevance;
+pub mod replay;
 mod rewind;
 #[cfg(feature = "secure")]
 pub mod secure;

@@ -145,6 +145,16 @@ impl<E: Entities> History<E> {
         self.worlds.push_back(place);
     }
 
+    /// All that are remembered, the oldest first.
+    pub(crate) fn worlds(&self) -> impl ExactSizeIterator<Item = &World<E>> {
+        self.worlds.iter()
+    }
+
+    /// The tick of the newest.
+    pub(crate) fn newest(&self) -> Option<Tick> {
+        self.worlds.back().map(World::tick)
+    }
+
     /// The world of a tick or, if none is remembered, of the last before it.
     pub(crate) fn at(&self, tick: Tick) -> Option<&World<E>> {
         let index = self.worlds.partition_point(|world| world.tick() <= tick);
