@@ -8,9 +8,12 @@ use sametick::secure::Random;
 use sametick::{Client, Dice, Layouts, Model, Rates, Server, Span, Tick, Time, Trust};
 use sametick_arena::{Arena, Command, Content, Entity, Mode, anything, map};
 use std::sync::LazyLock;
+use std::time::{Duration, Instant};
 
 const STEP: Span = Span::millis(4);
 const GUESTS: usize = 5;
+/// With how many players costs are measured.
+const CROWD: usize = 64;
 
 static CONTENT: LazyLock<Content> = LazyLock::new(|| {
     let content = Content::new(map::CORNERS, Mode::FreeForAll).expect("the map is sound");
@@ -38,10 +41,18 @@ struct Match {
     guests: Vec<(Host, Client<Arena>)>,
     random: Seeded,
     file: Vec<u8>,
+    /// How long the server took for each tick.
+    took: Vec<Duration>,
+    /// Whether players look elsewhere in each tick, as people do.
+    is_restless: bool,
 }
 
 impl Match {
     fn new(seed: u64, rates: Rates, model: Model) -> Self {
+        Self::with(seed, rates, model, GUESTS)
+    }
+
+    fn with(seed: u64, rates: Rates, model: Model, guests: usize) -> Self {
         let mut random = Seeded(Dice::new(seed, 2));
         let mut network = Network::new(seed);
         network.set_default_conditions(Conditions {
@@ -54,13 +65,26 @@ impl Match {
         let now = Time::ZERO;
         let server = Server::open(CONTENT.clone(), seed, rates, now, &mut random);
         let address = network.address(server_host);
-        let guests = (0..GUESTS).map(|_| {
+        let guests = (0..guests).map(|_| {
             let client = Client::open(address, CONTENT.clone(), model.view, now, &mut random);
             (network.add_host(), client)
         });
-        let (guests, file) = (guests.collect(), Vec::new());
+        let (guests, file, took) = (guests.collect(), Vec::new(), Vec::new());
         let rate = Span::seconds(1).as_micros() / rates.tick_length.as_micros();
-        Self { seed, rate, now, network, server_host, server, guests, random, file }
+        let is_restless = false;
+        Self {
+            seed,
+            rate,
+            now,
+            network,
+            server_host,
+            server,
+            guests,
+            random,
+            file,
+            took,
+            is_restless,
+        }
     }
 
     fn run(&mut self, span: Span) {
@@ -79,7 +103,12 @@ impl Match {
                 self.network.send(now, self.server_host, from, &answer);
             }
         }
+        let begun = Instant::now();
+        let before = self.server.world().tick();
         self.server.advance(now);
+        if self.server.world().tick() != before {
+            self.took.push(begun.elapsed());
+        }
         self.file.extend(self.server.take_recording());
         while let Some((to, datagram)) = self.server.transmit(now) {
             self.network.send(now, self.server_host, to, datagram);
@@ -93,7 +122,10 @@ impl Match {
                 // Keys are held for as long at every rate.
                 let tick = u64::from(world.tick().0) * 60 / self.rate;
                 let wish = anything(self.seed, tick as u32, me);
-                client.command(Command { ready: true, ..wish });
+                let turned =
+                    if self.is_restless { (world.tick().0 as f32 * 0.37).sin() } else { 0.0 };
+                let (yaw, pitch) = (wish.yaw + turned, wish.pitch + turned * 0.3);
+                client.command(Command { yaw, pitch, ready: true, ..wish });
             }
             client.advance(now);
             if (now - Time::ZERO).as_micros().is_multiple_of(16_000) {
@@ -254,6 +286,46 @@ fn another_content_is_refused_by_name() {
     assert_eq!(Header::read(&FILE).unwrap().configuration, "map = corners");
 }
 
+/// `cargo test --release -p sametick-arena --test replays -- --ignored --nocapture`
+#[test]
+#[ignore = "it measures"]
+fn what_recording_costs() {
+    for model in [Model::HALF_LIFE, Model::FPSCI] {
+        for guests in [8, CROWD] {
+            let usual = || Recording::new("test", "");
+            let ways = [
+                ("off", None),
+                ("without hashes", Some(Recording { hash_every: 0, ..usual() })),
+                ("as usual", Some(usual())),
+                ("and what is sent", Some(Recording { keeps_sent: true, ..usual() })),
+            ];
+            for (way, recording) in ways {
+                let mut play = Match::with(9, model.rates, model, guests);
+                play.is_restless = true;
+                if let Some(recording) = &recording {
+                    play.server.record(recording);
+                }
+                play.run(Span::seconds(3));
+                play.took.clear();
+                let before = play.file.len();
+                play.run(Span::seconds(10));
+                let bytes = play.file.len() - before;
+                let mut took = std::mem::take(&mut play.took);
+                took.sort_unstable();
+                let mean = took.iter().sum::<Duration>() / took.len() as u32;
+                println!(
+                    "{}, {guests} players, {way}: {mean:.1?} a tick, median {:.1?}, longest {:.1?}; \
+                     {:.1} KiB a player and minute",
+                    model.name,
+                    took[took.len() / 2],
+                    took[took.len() - 1],
+                    bytes as f64 * 6.0 / 1024.0 / guests as f64,
+                );
+            }
+        }
+    }
+}
+
 /// A block: where it begins, its kind, and its payload.
 struct Framed {
     start: usize,
@@ -308,7 +380,7 @@ fn a_changed_command_is_found_by_tick_entity_and_field() {
                 let checkpoint = divergence.checkpoint.unwrap();
                 assert!(checkpoint >= divergence.tick);
                 let text = divergence.to_string();
-                let is_named = text.contains("on the left") && text.contains("EntityId");
+                let is_named = text.contains("on the left") && text.contains('#');
                 named += u32::from(is_named);
                 if is_named && named < 4 {
                     println!("{text}");

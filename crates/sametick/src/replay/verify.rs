@@ -35,7 +35,8 @@ pub struct Divergence {
     pub tick: Tick,
     /// The first checkpoint from there on, at which both worlds are known; none if the recording ends before.
     pub checkpoint: Option<Tick>,
-    /// In what they differ there, by entity and field: played again on the left, recorded on the right.
+    /// In what they differ there, by entity and field: played again on the left, recorded on the right. Nothing
+    /// if what differed has passed until then.
     pub differences: Vec<String>,
 }
 
@@ -153,7 +154,7 @@ impl fmt::Display for Divergence {
         let Some(checkpoint) = self.checkpoint else {
             return f.write_str("; no world was kept after that, to tell in what");
         };
-        let first = self.differences.first().map_or("the recorded hash is wrong", String::as_str);
+        let first = self.differences.first().map_or("both are the same again", String::as_str);
         write!(f, "; at tick {}, {first}", checkpoint.0)?;
         match self.differences.len() {
             0 | 1 => Ok(()),
