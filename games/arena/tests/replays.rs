@@ -308,7 +308,7 @@ fn what_recording_costs() {
                 play.run(Span::seconds(3));
                 play.took.clear();
                 let before = play.file.len();
-                play.run(Span::seconds(10));
+                play.run(Span::seconds(6));
                 let bytes = play.file.len() - before;
                 let mut took = std::mem::take(&mut play.took);
                 took.sort_unstable();
@@ -319,7 +319,7 @@ fn what_recording_costs() {
                     model.name,
                     took[took.len() / 2],
                     took[took.len() - 1],
-                    bytes as f64 * 6.0 / 1024.0 / guests as f64,
+                    bytes as f64 * 10.0 / 1024.0 / guests as f64,
                 );
             }
         }
