@@ -1,6 +1,8 @@
 //! The one binary: measures what the library costs.
 
 mod bench;
+mod recording_file;
+mod replay;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -30,11 +32,15 @@ enum Command {
     /// Measure what the library costs
     #[command(subcommand)]
     Bench(bench::Bench),
+    /// Look at the recording of a match, and play it again
+    #[command(after_help = replay::EXAMPLES)]
+    Replay(replay::Options),
 }
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Some(Command::Bench(bench)) => bench::run(bench),
+        Some(Command::Replay(options)) => replay::run(&options),
         None => bench::run(bench::Bench::Codec(bench::codec::Options::default())),
     };
     match done {

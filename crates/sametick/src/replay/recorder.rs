@@ -12,6 +12,7 @@ use crate::game::{Game, Sight};
 use crate::record::Layout;
 use crate::serve::Rates;
 use crate::sight::History;
+use crate::table::Table;
 use crate::time::Span;
 use crate::world::{PlayerId, Tick, World};
 
@@ -67,6 +68,8 @@ pub(crate) struct Recorder {
     open: Option<Stretch>,
     bits: BitWriter,
     bases: Bases,
+    /// Room for hashing a world.
+    table: Table,
     /// What players were sent since the last tick.
     sent: Vec<u8>,
     /// Whole blocks that nobody has taken yet.
@@ -102,6 +105,7 @@ impl Recorder {
             open: None,
             bits: BitWriter::growing(BLOCK_BYTES_MAX - Stretch::BYTES),
             bases: Bases::default(),
+            table: Table::default(),
             sent: Vec::new(),
             waiting: Vec::new(),
             is_over: false,
@@ -182,7 +186,8 @@ impl Recorder {
             return;
         }
         let is_hashed = self.hash_every > 0 && world.tick().0.is_multiple_of(self.hash_every);
-        write_end(&mut self.bits, is_hashed.then(|| world.hash(layouts)));
+        let hash = is_hashed.then(|| world.hash_in(layouts, &mut self.table));
+        write_end(&mut self.bits, hash);
         if let Some(open) = &mut self.open {
             open.count += 1;
         }
