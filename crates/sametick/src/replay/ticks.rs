@@ -57,6 +57,9 @@ pub(crate) struct Bases {
 /// A player's claims: of which tick, and what.
 pub(crate) type Claimed<E> = (PlayerId, Tick, Vec<(EntityId, E)>);
 
+/// What players asked for; by player.
+pub(crate) type Asked<C> = Vec<(PlayerId, Option<C>)>;
+
 /// How a player saw the others.
 pub(crate) type Saw = (PlayerId, Others, Moment);
 
@@ -68,7 +71,7 @@ pub(crate) struct Given<G: Game> {
     pub(crate) claims_before: Vec<Claimed<G::Entity>>,
     pub(crate) joined: Vec<PlayerId>,
     pub(crate) left: Vec<PlayerId>,
-    pub(crate) commands: Vec<(PlayerId, Option<G::Command>)>,
+    pub(crate) commands: Asked<G::Command>,
     pub(crate) saw: Vec<Saw>,
     pub(crate) claims_after: Vec<Claimed<G::Entity>>,
     /// The low half of the hash of the world that came of it.
@@ -229,7 +232,7 @@ impl Bases {
         &mut self,
         bits: &mut BitReader<'_>,
         layout: &Layout,
-    ) -> Result<Vec<(PlayerId, Option<G::Command>)>, Malformed> {
+    ) -> Result<Asked<G::Command>, Malformed> {
         if !bits.read_bool() {
             let players = read_players(bits)?;
             if !players.is_sorted_by(|one, next| one < next) {
