@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 
 /// A match of five seconds in which nobody came.
 fn recording() -> Vec<u8> {
-    let content = Content::new(map::HALLS, Mode::Duel).unwrap();
+    let content = Content::new(map::HALLS, Mode::Duel).expect("the map is sound");
     let random = &mut SystemRandom::new();
     let mut server = Server::<Arena>::open(content, 3, Model::HALF_LIFE.rates, Time::ZERO, random);
     server.record(&Recording::new("test build", "map = halls\nmode = duel"));
@@ -20,15 +20,16 @@ fn recording() -> Vec<u8> {
 fn replay(name: &str, bytes: &[u8], options: &[&str]) -> Output {
     let path: PathBuf =
         std::env::temp_dir().join(format!("sametick-{}-{name}.recording", std::process::id()));
-    std::fs::write(&path, bytes).unwrap();
+    std::fs::write(&path, bytes).expect("there is room for it");
     let sametick = env!("CARGO_BIN_EXE_sametick");
-    let output = Command::new(sametick).arg("replay").arg(&path).args(options).output().unwrap();
-    std::fs::remove_file(&path).unwrap();
+    let output =
+        Command::new(sametick).arg("replay").arg(&path).args(options).output().expect("it starts");
+    std::fs::remove_file(&path).expect("it was just made");
     output
 }
 
 fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).unwrap()
+    std::str::from_utf8(bytes).expect("it speaks in text")
 }
 
 #[test]

@@ -297,6 +297,9 @@ fn what_recording_costs() {
                 ("off", None),
                 ("without hashes", Some(Recording { hash_every: 0, ..usual() })),
                 ("as usual", Some(usual())),
+                ("a world a second", {
+                    Some(Recording { checkpoint_every: Span::seconds(1), ..usual() })
+                }),
                 ("and what is sent", Some(Recording { keeps_sent: true, ..usual() })),
             ];
             for (way, recording) in ways {
@@ -312,13 +315,14 @@ fn what_recording_costs() {
                 let bytes = play.file.len() - before;
                 let mut took = std::mem::take(&mut play.took);
                 took.sort_unstable();
-                let mean = took.iter().sum::<Duration>() / took.len() as u32;
+                // The quicker half: what else the machine does is not ours.
                 println!(
-                    "{}, {guests} players, {way}: {mean:.1?} a tick, median {:.1?}, longest {:.1?}; \
+                    "{}, {guests} players, {way}: a quarter of the ticks within {:.1?}, half {:.1?}, 98 % {:.1?}; \
                      {:.1} KiB a player and minute",
                     model.name,
+                    took[took.len() / 4],
                     took[took.len() / 2],
-                    took[took.len() - 1],
+                    took[took.len() * 98 / 100],
                     bytes as f64 * 10.0 / 1024.0 / guests as f64,
                 );
             }
@@ -340,7 +344,7 @@ const HEAD_BYTES: usize = 9;
 fn blocks(file: &[u8]) -> Vec<Framed> {
     let (mut all, mut start) = (Vec::new(), START_BYTES);
     while start < file.len() {
-        let length = u32::from_le_bytes(file[start + 1..start + 5].try_into().unwrap());
+        let length = u32::from_le_bytes(file[start + 1..start + 5].try_into().expect("four bytes"));
         let payload = start + HEAD_BYTES..start + HEAD_BYTES + length as usize;
         all.push(Framed { start, kind: file[start], payload: payload.clone() });
         start = payload.end;
