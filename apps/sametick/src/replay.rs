@@ -1,5 +1,5 @@
-//! Looks at the recording of a match: what is in it, whether it is the same match when it is played again, its world at a
-//! tick, and all of its worlds for other programs.
+//! Looks at the recording of a match: what is in it, whether it is the same match when it is played again, its world
+//! at a tick, and all of its worlds for other programs.
 
 use anyhow::{Context, anyhow, bail};
 use clap::{Args, ValueEnum};

@@ -19,8 +19,6 @@ mod checkpoint;
 mod header;
 mod playback;
 mod recorder;
-#[cfg(test)]
-mod tests;
 mod ticks;
 mod verify;
 
