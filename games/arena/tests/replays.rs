@@ -330,6 +330,27 @@ fn what_recording_costs() {
     }
 }
 
+/// To start a recording is to write one checkpoint. Run it as above.
+#[test]
+#[ignore = "it measures"]
+fn what_a_checkpoint_costs() {
+    for guests in [8, CROWD] {
+        let mut play = Match::with(9, Model::HALF_LIFE.rates, Model::HALF_LIFE, guests);
+        // Long enough for all the history that is remembered.
+        play.run(Span::seconds(5));
+        let mut took: Vec<(Duration, usize)> = (0..21)
+            .map(|_| {
+                let begun = Instant::now();
+                play.server.record(&Recording::new("", ""));
+                (begun.elapsed(), play.server.take_recording().len())
+            })
+            .collect();
+        took.sort_unstable();
+        let (median, bytes) = took[took.len() / 2];
+        println!("{guests} players: {median:.1?} for a checkpoint, {bytes} bytes with a header");
+    }
+}
+
 /// A block: where it begins, its kind, and its payload.
 struct Framed {
     start: usize,
