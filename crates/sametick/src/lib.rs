@@ -78,6 +78,7 @@
 //! | `Hosted`, `succession` | a game that one of its players hosts, and what happens when that one leaves |
 //! | [`channel`] | one connection's messages, over packets that may be lost |
 //! | [`network`] | bad networks, simulated |
+//! | [`replay`] | recorded matches: played again, compared, looked at |
 //! | `secure` | handshake and sealed packets; needs the feature `secure` |
 //! | `endpoint` | a server's connections and a client's, handshake to goodbye; likewise |
 
@@ -127,6 +128,7 @@ mod rates;
 mod received;
 pub mod record;
 pub mod relevance;
+pub mod replay;
 mod rewind;
 #[cfg(feature = "secure")]
 pub mod secure;

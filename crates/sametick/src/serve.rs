@@ -13,18 +13,21 @@ use crate::game::{Audience, Emitted, EventKey, Game, Sight, Sights, Turn, Verdic
 use crate::others;
 use crate::rates::Rates;
 use crate::record::{Layout, Precision, ROW_WORDS, Row};
+use crate::replay::Recorder;
 use crate::rewind::{self, Screen, Told};
 use crate::sight::{self, History, Moment, Past};
 use crate::slots::Slots;
 use crate::snapshot::{Candidate, ClientBase, Frame};
-#[cfg(feature = "secure")]
-use crate::succession::Estate;
 use crate::time::{Span, Time};
 use crate::versions::{VersionId, Versions, WireLayouts};
 use crate::view::Others;
 use crate::world::{PlayerId, Tick, World};
 use std::cell::OnceCell;
 use std::collections::VecDeque;
+
+#[cfg(feature = "secure")]
+mod bequest;
+mod recording;
 
 /// So many ticks at most are made up for at once; a server that was away for longer goes on from now.
 const CATCH_UP_TICKS_MAX: u32 = 10;
@@ -96,6 +99,8 @@ pub(crate) struct SnapshotServer<G: Game> {
     /// What was judged since it was last asked for.
     pub(crate) verdicts: VecDeque<Verdict>,
     pub(crate) claims: VecDeque<Claim>,
+    /// If the match is recorded.
+    recorder: Option<Box<Recorder>>,
 }
 
 struct Player<G: Game> {
@@ -173,6 +178,7 @@ impl<G: Game> SnapshotServer<G> {
             sights: Vec::new(),
             verdicts: VecDeque::new(),
             claims: VecDeque::new(),
+            recorder: None,
         }
     }
 
@@ -326,6 +332,9 @@ impl<G: Game> SnapshotServer<G> {
             (player.id, player.last_command.clone())
         }));
         let tick = Tick(self.world.tick().0 + 1);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.begin(&self.world, &self.history, &self.layouts);
+        }
         self.apply_claims(tick, false);
         self.look_back(tick);
         let past = Past {
@@ -346,6 +355,7 @@ impl<G: Game> SnapshotServer<G> {
         self.sights = turn.sights.map(|sights| sights.players).unwrap_or_default();
         let (events, verdicts) = (turn.events.into_inner(), turn.verdicts.into_inner());
         log(&mut self.verdicts, verdicts, VERDICTS_MAX);
+        self.record_step(tick);
         self.apply_claims(tick, true);
         for birth in self.world.take_births() {
             if let Some(player) = find(&mut self.players, birth.owner) {
@@ -356,6 +366,9 @@ impl<G: Game> SnapshotServer<G> {
         self.left.clear();
         self.world.set_tick(tick);
         self.unsettled += u64::from(self.world.settle().is_err());
+        if let Some(recorder) = &mut self.recorder {
+            recorder.end(&self.world, &self.layouts);
+        }
         self.distribute(events);
         let due = |player: &Player<G>| tick.0.is_multiple_of(player.snapshot_every);
         if self.players.iter().any(due) {
@@ -425,6 +438,9 @@ impl<G: Game> SnapshotServer<G> {
         for player in &mut self.players {
             let Some((of, claims)) = player.claims.take_until(until) else { continue };
             let layouts = &self.layouts.state;
+            if let Some(recorder) = &mut self.recorder {
+                recorder.claim(layouts, until, (player.id, of, &claims));
+            }
             let judged =
                 authority::apply(&mut self.world, layouts, player.id, of, &claims, G::trust);
             log(&mut self.claims, judged, CLAIMS_MAX);
@@ -492,7 +508,9 @@ impl<G: Game> SnapshotServer<G> {
     /// Hands out what a player is to be told of events: whether reliably, and the message.
     pub(crate) fn take_events(&mut self, to: PlayerId) -> Vec<(bool, Vec<u8>)> {
         let player = find(&mut self.players, to);
-        player.map(|player| std::mem::take(&mut player.events)).unwrap_or_default()
+        let events = player.map(|player| std::mem::take(&mut player.events)).unwrap_or_default();
+        self.record_sent(to, &events);
+        events
     }
 
     /// Writes the snapshot that is due for a player, if one is, in parts of at most `bytes_max`.
@@ -558,8 +576,12 @@ impl<G: Game> SnapshotServer<G> {
         } else {
             self.bits.write_bool(false);
         }
+        let recorder = &mut self.recorder;
         let mut finished = |number: u64, bits: &mut BitWriter, more: bool| {
             if let Ok(message) = bits.finish() {
+                if let Some(recorder) = recorder {
+                    recorder.sent(tick, to, message);
+                }
                 part(number, message);
             }
             if more {
@@ -577,42 +599,10 @@ impl<G: Game> SnapshotServer<G> {
         let players: Vec<PlayerId> = self.players.iter().map(|player| player.id).collect();
         let next = Self::new(content, seed, self.rates, self.next_tick_at);
         let game_id = self.game_id.wrapping_add(1).max(1);
-        *self = Self { game_id, ..next };
+        // A recording is of one match.
+        self.finish_recording();
+        *self = Self { game_id, recorder: self.recorder.take(), ..next };
         players.into_iter().map(|player| (player, self.join(player))).collect()
-    }
-
-    /// All that another server needs to go on from here; none if that is too much.
-    #[cfg(feature = "secure")]
-    pub(crate) fn bequeath(&self, seats: Vec<(PlayerId, u64)>) -> Option<Vec<u8>> {
-        let estate = Estate {
-            game_id: self.game_id,
-            rates: self.rates,
-            seed: self.seed,
-            content: G::content_name(&self.content),
-            saved: self.saved.clone(),
-            seats,
-            joined: self.joined.clone(),
-            left: self.left.clone(),
-            world: self.world.clone(),
-        };
-        estate.write(&self.layouts)
-    }
-
-    /// Goes on where another server stopped. Its players have places and nothing else.
-    #[cfg(feature = "secure")]
-    pub(crate) fn inherit(content: G::Content, estate: Estate<G::Entity>, now: Time) -> Self {
-        let Estate { game_id, rates, seed, saved, joined, left, world, .. } = estate;
-        // The map as loaded is what clients have from the start.
-        let fresh = Self::new(content, seed, rates, now);
-        let mut half = Self { game_id, saved, joined, left, world, ..fresh };
-        half.update_versions();
-        half
-    }
-
-    /// Steps from now on, and makes up for nothing.
-    #[cfg(feature = "secure")]
-    pub(crate) fn begin(&mut self, now: Time) {
-        self.next_tick_at = now;
     }
 
     #[cfg(test)]

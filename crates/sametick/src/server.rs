@@ -6,6 +6,7 @@ use crate::endpoint::{Answer, Listener, ListenerConfig, ListenerEvent};
 use crate::game::{Game, Verdict};
 use crate::peer::Peer;
 use crate::rates::Rates;
+use crate::replay::Recording;
 use crate::secure::{ConnectionId, GateConfig, Past, Random, TokenKey, is_handshake};
 use crate::serve::{EVENT, SnapshotServer, WELCOME};
 use crate::succession::{Hosting, Stage};
@@ -316,6 +317,75 @@ impl<G: Game> Server<G> {
     /// What players claimed for their own entities since this was last asked, where they are trusted.
     pub fn take_claims(&mut self) -> Vec<Claim> {
         self.half.claims.drain(..).collect()
+    }
+
+    /// Records the match from now on, in place of what was recorded before; see [`replay`](crate::replay). It
+    /// changes nothing of the game. A recording is of one match: [`change`](Server::change) ends it.
+    ///
+    /// Nothing is written anywhere: take the bytes after each [`advance`](Server::advance) and hand them to a thread
+    /// of your own that appends them to a file. What is taken is whole blocks, good for what was played up to a
+    /// second ago. When [`RECORDING_WAITING_BYTES_MAX`](crate::replay::RECORDING_WAITING_BYTES_MAX) wait, it ends.
+    ///
+    /// ```
+    /// use sametick::replay::{Recording, Replay};
+    /// use sametick::secure::SystemRandom;
+    /// use sametick::{Fields, Game, Networked, NoEvent, Rates, Server, Tick, Time, Turn, World};
+    ///
+    /// #[derive(Clone, Debug, Default, PartialEq)]
+    /// pub struct Lamp { pub hours: u16 }
+    /// impl Networked for Lamp {
+    ///     fn fields<F: Fields>(&mut self, f: &mut F) { f.bits("hours", &mut self.hours, 16); }
+    /// }
+    /// sametick::entities! { pub enum Entity { Lamp } }
+    ///
+    /// struct Lamps;
+    /// impl Game for Lamps {
+    ///     type Entity = Entity;
+    ///     type Command = Lamp;
+    ///     type Event = NoEvent;
+    ///     type Content = ();
+    ///     fn populate(_content: &(), world: &mut World<Entity>) {
+    ///         world.spawn(Lamp::default());
+    ///     }
+    ///     fn step(world: &mut World<Entity>, _turn: &Turn<'_, Self>) {
+    ///         world.all_mut::<Lamp>().for_each(|(_, lamp)| lamp.hours += 1);
+    ///     }
+    /// }
+    ///
+    /// let random = &mut SystemRandom::new();
+    /// let mut server = Server::<Lamps>::open((), 7, Rates::default(), Time::ZERO, random);
+    /// server.record(&Recording::new("1.0", "lamps = 1"));
+    /// let mut file = Vec::new();
+    /// for millis in (0..5_000).step_by(10) {
+    ///     server.advance(Time::from_millis(millis));
+    ///     file.extend(server.take_recording());
+    /// }
+    /// file.extend(server.finish_recording());
+    ///
+    /// let mut replay = Replay::<Lamps>::open(file, ())?;
+    /// assert_eq!(replay.verify()?.divergence, None);
+    /// replay.seek(Tick(60))?;
+    /// assert_eq!(replay.world().all::<Lamp>().next().unwrap().1.hours, 60);
+    /// # Ok::<(), sametick::replay::ReplayError>(())
+    /// ```
+    pub fn record(&mut self, recording: &Recording) {
+        self.half.record(recording);
+    }
+
+    /// Whether the match is being recorded: not any more once it has ended by itself.
+    pub fn is_recording(&self) -> bool {
+        self.half.is_recording()
+    }
+
+    /// What was recorded since this was last asked, in whole blocks.
+    pub fn take_recording(&mut self) -> Vec<u8> {
+        self.half.take_recording()
+    }
+
+    /// Ends the recording, and gives the rest of it.
+    pub fn finish_recording(&mut self) -> Vec<u8> {
+        self.half.finish_recording();
+        self.half.take_recording()
     }
 
     /// Tells the rules' side how long round trips take, now and then.

@@ -296,8 +296,12 @@ impl<E: Entities> World<E> {
 
     /// A number for the whole world: two worlds with the same number are the same.
     pub fn hash(&self, layouts: &Layouts) -> u64 {
-        let mut table = Table::default();
-        self.fill(&layouts.state, &mut table);
+        self.hash_in(layouts, &mut Table::default())
+    }
+
+    /// The same, in the memory of a table that is of no other use.
+    pub(crate) fn hash_in(&self, layouts: &Layouts, table: &mut Table) -> u64 {
+        self.fill(&layouts.state, table);
         let slots = self.slots.iter().fold(mix(0, self.tick.0), |sum, slot| {
             mix(mix(sum, slot.generation), slot.owner.map_or(0, |owner| 1 + u32::from(owner.0)))
         });

@@ -1,0 +1,106 @@
+//! A recording on its way to a file: written by a thread of its own, so that no tick ever waits for a disk.
+#![allow(dead_code, reason = "whoever serves uses it")]
+
+use anyhow::{Context, bail};
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread::JoinHandle;
+
+/// How many pieces can be on their way to the thread.
+const PIECES_MAX: usize = 64;
+
+/// How much can wait for a disk that is slower than the game. With more, the recording is given up.
+const WAITING_BYTES_MAX: usize = 64 << 20;
+
+/// A file that a match is recorded to.
+///
+/// After each `advance`, hand it what `Server::take_recording` gives; at the end, what `Server::finish_recording`
+/// gives, and close it. What was handed over a moment ago survives the end of the program, however it ends.
+pub(crate) struct RecordingFile {
+    path: PathBuf,
+    pieces: SyncSender<Vec<u8>>,
+    writer: JoinHandle<io::Result<()>>,
+    waiting: Vec<u8>,
+}
+
+impl RecordingFile {
+    /// Makes the file, or empties it.
+    pub(crate) fn create(path: &Path) -> anyhow::Result<Self> {
+        let file = File::create(path)
+            .with_context(|| format!("cannot make the recording {}", path.display()))?;
+        let (pieces, arriving) = sync_channel(PIECES_MAX);
+        let writer = std::thread::Builder::new()
+            .name("recording".into())
+            .spawn(move || write(file, &arriving))
+            .context("cannot start a thread for the recording")?;
+        Ok(Self { path: path.to_owned(), pieces, writer, waiting: Vec::new() })
+    }
+
+    /// Hands over bytes and never waits. An error means that the file gets no more: its disk is full, or slower
+    /// than the game.
+    pub(crate) fn push(&mut self, bytes: Vec<u8>) -> anyhow::Result<()> {
+        if self.waiting.is_empty() {
+            self.waiting = bytes;
+        } else {
+            self.waiting.extend(bytes);
+        }
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        match self.pieces.try_send(std::mem::take(&mut self.waiting)) {
+            Ok(()) => Ok(()),
+            Err(TrySendError::Full(back)) if back.len() <= WAITING_BYTES_MAX => {
+                self.waiting = back;
+                Ok(())
+            }
+            Err(TrySendError::Full(_)) => {
+                bail!("the disk is too slow for the recording {}", self.path.display())
+            }
+            Err(TrySendError::Disconnected(_)) => {
+                bail!("the recording {} cannot be written", self.path.display())
+            }
+        }
+    }
+
+    /// Waits until all is on the disk.
+    pub(crate) fn close(self) -> anyhow::Result<()> {
+        let Self { path, pieces, writer, waiting } = self;
+        // If the thread has ended, it says why.
+        let _ = pieces.send(waiting);
+        drop(pieces);
+        let written = writer.join().unwrap_or_else(|_| Err(io::Error::other("its thread died")));
+        written.with_context(|| format!("cannot write the recording {}", path.display()))
+    }
+}
+
+fn write(mut file: File, arriving: &Receiver<Vec<u8>>) -> io::Result<()> {
+    // Straight to the system: what is there outlives the program.
+    for piece in arriving {
+        file.write_all(&piece)?;
+    }
+    file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_handed_over_is_in_the_file_in_order() {
+        let path = std::env::temp_dir().join(format!("sametick-{}.recording", std::process::id()));
+        let mut file = RecordingFile::create(&path).unwrap();
+        let pieces = || (0..500u32).map(|piece| piece.to_le_bytes().to_vec());
+        pieces().for_each(|piece| file.push(piece).unwrap());
+        file.close().unwrap();
+        let written = std::fs::read(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(written, pieces().flatten().collect::<Vec<u8>>());
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_is_refused() {
+        assert!(RecordingFile::create(Path::new("/nowhere/at/all")).is_err());
+    }
+}
