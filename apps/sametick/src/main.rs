@@ -23,7 +23,8 @@ const EXAMPLES: &str = "Examples:
   sametick bench channel                what a sealed packet and a connection cost
   sametick bench flood                  what players notice of a flood of junk
   sametick bench instructions           instructions for each field, counted by valgrind
-  sametick bench server                 what a client's snapshot costs a server of 64 players";
+  sametick bench server                 what a client's snapshot costs a server of 64 players
+  sametick bench load --players 128     what a match of the arena costs its server";
 
 #[derive(Subcommand)]
 enum Command {

@@ -94,20 +94,17 @@ impl<G: Game> SnapshotClient<G> {
         view: View,
         now: Time,
     ) -> Result<Self, Malformed> {
-        let mut bits = BitReader::new(welcome);
-        let game_id = bits.read(8) as u8;
-        let me = PlayerId(bits.read(16) as u16);
-        let newest_tick = Tick(bits.read(32) as u32);
-        let tick_length = Span::micros(bits.read(32));
-        let seed = bits.read(64);
-        let [trusted, rewinds] = [(); 2].map(|()| bits.read_bool());
-        bits.read(6);
-        let name = bits.read(64);
-        bits.finish()?;
+        let Welcome {
+            game_id,
+            me,
+            tick: newest_tick,
+            tick_length,
+            seed,
+            trusted,
+            rewinds,
+            content: name,
+        } = Welcome::read(welcome)?;
         if name != G::content_name(&content) {
-            return Err(Malformed);
-        }
-        if !crate::alone::TICK_LENGTHS.contains(&tick_length) {
             return Err(Malformed);
         }
         let layouts = Layouts::of::<G::Entity>();
@@ -167,28 +164,16 @@ impl<G: Game> SnapshotClient<G> {
         message: &[u8],
     ) -> Result<Option<(Tick, Range<usize>)>, Malformed> {
         let mut bits = BitReader::new(message);
-        if bits.read(8) as u8 != SNAPSHOT {
-            return Err(Malformed);
-        }
-        if bits.read(8) as u8 != self.game_id {
+        let Some(told) = Told::read(&mut bits, self.game_id, self.newest_tick)? else {
             return Ok(None);
-        }
-        let tick = nearest(self.newest_tick, bits.read(TICK_BITS) as u32);
-        let repeated = if bits.read_bool() { bits.read(6) } else { 0 };
-        let margin = bits.read(15) as i64;
-        let received = bits.read(RECEIVED_BITS) as u32;
-        let births = births::read(&mut bits, tick);
+        };
+        let Told { tick, repeated, received, margin, births } = told;
         let others = others::read(&mut bits, &self.command_layout);
         let part = self.tables.read(&mut bits, self.wire.all()).ok_or(Malformed)?;
         bits.finish()?;
         self.repeated += repeated;
-        let received = Tick(match received {
-            0 => 0,
-            received => tick.0.saturating_add(received).saturating_sub(RECEIVED_BACK_MAX),
-        });
         self.received = self.received.max(received);
         self.newest_tick = self.newest_tick.max(tick);
-        let margin = (margin != 0).then(|| ((margin - 16_384) * MARGIN_UNIT_MICROS) as f64);
         self.clock.observe(now, tick, half_trip, margin.map(|margin| (margin, received)));
         let slots = part.slots;
         let is_news = tick >= self.snapshot.tick();
@@ -360,6 +345,77 @@ impl<G: Game> SnapshotClient<G> {
                 self.snapshot.put(head.id, owner, entity);
             }
         }
+    }
+}
+
+/// What precedes each part of a snapshot.
+pub(crate) struct Told {
+    pub(crate) tick: Tick,
+    /// How many commands had to be repeated for want of ours.
+    pub(crate) repeated: u64,
+    /// The newest tick of ours that the server has a command for.
+    pub(crate) received: Tick,
+    /// By how many microseconds our commands were early.
+    pub(crate) margin: Option<f64>,
+    /// What we had predicted, and what the server calls it.
+    pub(crate) births: Vec<(EntityId, EntityId)>,
+}
+
+impl Told {
+    /// None if it is of another game.
+    pub(crate) fn read(
+        bits: &mut BitReader<'_>,
+        game_id: u8,
+        newest_tick: Tick,
+    ) -> Result<Option<Self>, Malformed> {
+        if bits.read(8) as u8 != SNAPSHOT {
+            return Err(Malformed);
+        }
+        if bits.read(8) as u8 != game_id {
+            return Ok(None);
+        }
+        let tick = nearest(newest_tick, bits.read(TICK_BITS) as u32);
+        let repeated = if bits.read_bool() { bits.read(6) } else { 0 };
+        let margin = bits.read(15) as i64;
+        let received = Tick(match bits.read(RECEIVED_BITS) as u32 {
+            0 => 0,
+            received => tick.0.saturating_add(received).saturating_sub(RECEIVED_BACK_MAX),
+        });
+        let margin = (margin != 0).then(|| ((margin - 16_384) * MARGIN_UNIT_MICROS) as f64);
+        let births = births::read(bits, tick);
+        Ok(Some(Self { tick, repeated, received, margin, births }))
+    }
+}
+
+/// What a server says to whoever joins.
+pub(crate) struct Welcome {
+    pub(crate) game_id: u8,
+    pub(crate) me: PlayerId,
+    pub(crate) tick: Tick,
+    pub(crate) tick_length: Span,
+    pub(crate) seed: u64,
+    pub(crate) trusted: bool,
+    pub(crate) rewinds: bool,
+    pub(crate) content: u64,
+}
+
+impl Welcome {
+    /// Reads the message that [`join`](crate::serve::SnapshotServer::join) gave.
+    pub(crate) fn read(message: &[u8]) -> Result<Self, Malformed> {
+        let mut bits = BitReader::new(message);
+        let game_id = bits.read(8) as u8;
+        let me = PlayerId(bits.read(16) as u16);
+        let tick = Tick(bits.read(32) as u32);
+        let tick_length = Span::micros(bits.read(32));
+        let seed = bits.read(64);
+        let [trusted, rewinds] = [(); 2].map(|()| bits.read_bool());
+        bits.read(6);
+        let content = bits.read(64);
+        bits.finish()?;
+        if !crate::alone::TICK_LENGTHS.contains(&tick_length) {
+            return Err(Malformed);
+        }
+        Ok(Self { game_id, me, tick, tick_length, seed, trusted, rewinds, content })
     }
 }
 

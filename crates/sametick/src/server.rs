@@ -83,7 +83,7 @@ impl<G: Game> Server<G> {
         now: Time,
         random: &mut dyn Random,
     ) -> Self {
-        Self::new(open_config(random), content, seed, rates, now, random)
+        Self::new(ListenerConfig::open(random), content, seed, rates, now, random)
     }
 
     /// Takes a datagram; its bytes are of no use afterwards. An answer goes back to the same peer.
@@ -307,17 +307,22 @@ const MEASURED_EVERY: Span = Span::millis(500);
 /// What games of open servers call themselves.
 pub(crate) const OPEN_PROTOCOL: u64 = 0x5a6d_e71c_0001;
 
-/// How an open server listens.
-pub(crate) fn open_config(random: &mut dyn Random) -> ListenerConfig {
-    let past = Past::Unknown { started_unix_seconds: 0 };
-    let ticket_key = TokenKey::generate(random);
-    ListenerConfig {
-        gate: GateConfig::new(OPEN_PROTOCOL, TokenKey::PUBLISHED, ticket_key, past),
-        channel: crate::channel::Settings::default(),
-        connections_max: 256,
-        unix_seconds_at_zero: 0,
+impl ListenerConfig {
+    /// How a server listens that lets in anyone.
+    pub fn open(random: &mut dyn Random) -> Self {
+        let past = Past::Unknown { started_unix_seconds: 0 };
+        let ticket_key = TokenKey::generate(random);
+        Self {
+            gate: GateConfig::new(OPEN_PROTOCOL, TokenKey::PUBLISHED, ticket_key, past),
+            channel: crate::channel::Settings::default(),
+            connections_max: OPEN_CONNECTIONS_MAX,
+            unix_seconds_at_zero: 0,
+        }
     }
 }
+
+/// As many as the largest maps are made for.
+const OPEN_CONNECTIONS_MAX: usize = 1024;
 
 /// What the listener said, kept until it can be acted on.
 enum Heard {

@@ -56,7 +56,7 @@ const HEAD_BITS_MAX: usize = 16 + 6 + 2 * 8;
 /// The most that a chunk takes besides: who is in sight, who is carried, and who of them whole.
 const CHUNK_HEAD_BITS_MAX: usize = 33 + 34 + 33;
 
-const NUMBER_BITS: u32 = 16;
+pub(crate) const NUMBER_BITS: u32 = 16;
 /// How far back a base is; zero is the empty table that both ends begin with.
 const BACK_BITS: u32 = 6;
 const BACK_MAX: u64 = (1 << BACK_BITS) - 1;
@@ -705,7 +705,7 @@ fn chunk_of(slots: &Slots, chunk: usize) -> u32 {
 }
 
 /// The number nearest to `around` with these low bits; before the first there is none.
-fn nearest(around: u64, low: u16) -> u64 {
+pub(crate) fn nearest(around: u64, low: u16) -> u64 {
     let ahead = low.wrapping_sub(around as u16).cast_signed();
     around.checked_add_signed(i64::from(ahead)).unwrap_or(0)
 }

@@ -197,7 +197,7 @@ impl Game for Arena {
 
     fn relevant(world: &World<Entity>, content: &Content, viewer: PlayerId, visible: &mut Slots) {
         let own = world.owned::<Fighter>(viewer).map(|(_, fighter)| fighter);
-        let Some(own) = own.filter(|own| !own.is_away) else {
+        let Some(own) = own.filter(|own| !own.is_away && !content.tuning.sees_all) else {
             sametick::relevance::everything(world, visible);
             return;
         };
