@@ -6,7 +6,7 @@ use crate::endpoint::{Answer, Listener, ListenerConfig, ListenerEvent};
 use crate::game::{Game, Verdict};
 use crate::peer::Peer;
 use crate::secure::{ConnectionId, GateConfig, Past, Random, TokenKey, is_handshake};
-use crate::serve::{EVENT, Rates, SnapshotServer, WELCOME};
+use crate::serve::{Rates, SnapshotServer, WELCOME};
 use crate::succession::{Hosting, Stage};
 use crate::time::{Span, Time};
 use crate::world::{PlayerId, World};
@@ -143,8 +143,7 @@ impl<G: Game> Server<G> {
             if !self.half.has_news_for(seat.player) {
                 continue;
             }
-            for (is_reliable, event) in self.half.take_events(seat.player) {
-                let message = [&[EVENT], &event[..]].concat();
+            for (is_reliable, message) in self.half.take_events(seat.player) {
                 if !is_reliable {
                     self.listener.send_unreliable(connection, 0, &message);
                 } else if self.listener.send_reliable(connection, &message).is_err() {

@@ -55,7 +55,6 @@ pub(super) struct Crowd {
     random: Seeded,
     dice: Dice,
     seed: u64,
-    ticks_per_snapshot: u32,
     views: Views,
     /// What the server has on the heap because of its clients.
     pub(super) server_bytes: i64,
@@ -96,7 +95,9 @@ impl Crowd {
         // Clients have their own, in which nobody has looked for what can be seen.
         let theirs = content.clone();
         let ours = content.clone();
-        ours.map.visibility();
+        if !ours.tuning.sees_all {
+            ours.map.visibility();
+        }
         let server = Server::new(config, ours, seed, rates, Time::ZERO, &mut random);
         let members = (0..players).map(|number| {
             let (to, now) = (address_of(0), Time::ZERO);
@@ -122,7 +123,6 @@ impl Crowd {
             random,
             dice: Dice::new(seed, 2),
             seed,
-            ticks_per_snapshot,
             views: Views::of::<Entity>(),
             server_bytes: 0,
             spent: Spent::default(),
@@ -172,7 +172,7 @@ impl Crowd {
         self.server_bytes += counted.bytes_current;
         self.spent.bytes_down += departing.bytes() as u64;
         let world = self.server.world();
-        if world.tick() > before && world.tick().0.is_multiple_of(self.ticks_per_snapshot) {
+        if world.tick() > before {
             self.views.remember(world);
         }
         // Whoever asks gets them; here nobody does.

@@ -144,9 +144,9 @@ impl Party {
         spent.bytes_down += departing.bytes() as u64;
         if tick > before {
             spent.ticks += u64::from(tick.0 - before.0);
+            self.views.remember(self.server.world());
             if tick.0.is_multiple_of(self.ticks_per_snapshot) {
                 spent.due += self.server.players().count() as u64;
-                self.views.remember(self.server.world());
             }
         }
     }
