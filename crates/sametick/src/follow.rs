@@ -222,6 +222,16 @@ impl<G: Game> SnapshotClient<G> {
         Ok(())
     }
 
+    /// Takes in several, each with its length before it.
+    pub(crate) fn read_events(&mut self, mut message: &[u8]) -> Result<(), Malformed> {
+        while let Some((length, rest)) = message.split_first() {
+            let (event, rest) = rest.split_at_checked(usize::from(*length)).ok_or(Malformed)?;
+            self.read_event(event)?;
+            message = rest;
+        }
+        Ok(())
+    }
+
     /// What is to be shown of events since this was last asked.
     pub(crate) fn take_effects(&mut self) -> Vec<Effect<G::Event>> {
         std::mem::take(&mut self.effects.fresh)

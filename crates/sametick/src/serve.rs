@@ -74,6 +74,8 @@ const SWEEP_TICKS: u32 = 15;
 pub(crate) const WELCOME: u8 = 0;
 pub(crate) const SNAPSHOT: u8 = 1;
 pub(crate) const EVENT: u8 = 2;
+/// Several events that may be lost, each with its length before it: 3 to 6 are succession's.
+pub(crate) const EVENTS: u8 = 7;
 
 /// A snapshot names the low bits of its tick: enough for hours of silence.
 pub(crate) const TICK_BITS: u32 = 24;

@@ -6,10 +6,11 @@ use crate::endpoint::{Answer, Listener, ListenerConfig, ListenerEvent};
 use crate::game::{Game, Verdict};
 use crate::peer::Peer;
 use crate::secure::{ConnectionId, GateConfig, Past, Random, TokenKey, is_handshake};
-use crate::serve::{Rates, SnapshotServer, WELCOME};
+use crate::serve::{EVENTS, Rates, SnapshotServer, WELCOME};
 use crate::succession::{Hosting, Stage};
 use crate::time::{Span, Time};
 use crate::world::{PlayerId, World};
+use std::sync::Arc;
 
 /// A player who drops out keeps its place for so long.
 pub const PLACE_KEPT: Span = Span::seconds(60);
@@ -143,12 +144,9 @@ impl<G: Game> Server<G> {
             if !self.half.has_news_for(seat.player) {
                 continue;
             }
-            for (is_reliable, message) in self.half.take_events(seat.player) {
-                if !is_reliable {
-                    self.listener.send_unreliable(connection, 0, &message);
-                } else if self.listener.send_reliable(connection, &message).is_err() {
-                    self.listener.close(now, connection, CloseReason::Backlogged);
-                }
+            let events = self.half.take_events(seat.player);
+            if !events.is_empty() {
+                send_events(&mut self.listener, now, connection, &events);
             }
             let budget = self.listener.budget_bytes(now, connection);
             let listener = &mut self.listener;
@@ -298,6 +296,34 @@ impl<G: Game> Server<G> {
         let _ = self.listener.send_reliable(connection, &[&[WELCOME], &welcome[..]].concat());
         self.events.push(ServerEvent::Joined { player, client_id });
     }
+}
+
+/// Says what happened. What may be lost goes together, as much as fits one packet; nothing overtakes what must arrive.
+fn send_events(listener: &mut Listener, now: Time, to: ConnectionId, events: &[(bool, Arc<[u8]>)]) {
+    let mut together = vec![EVENTS];
+    let flush = |together: &mut Vec<u8>, listener: &mut Listener| {
+        if together.len() > 1 {
+            listener.send_unreliable(to, 0, together);
+            together.truncate(1);
+        }
+    };
+    for (is_reliable, message) in events {
+        // All but its kind.
+        let event = &message[1..];
+        let length = u8::try_from(event.len()).ok().filter(|_| !is_reliable);
+        if length.is_none() || together.len() + 1 + event.len() > PAYLOAD_BYTES_MAX {
+            flush(&mut together, listener);
+        }
+        if let Some(length) = length {
+            together.push(length);
+            together.extend_from_slice(event);
+        } else if !is_reliable {
+            listener.send_unreliable(to, 0, message);
+        } else if listener.send_reliable(to, message).is_err() {
+            listener.close(now, to, CloseReason::Backlogged);
+        }
+    }
+    flush(&mut together, listener);
 }
 
 /// How often round trips are looked at.

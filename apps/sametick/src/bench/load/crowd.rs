@@ -193,7 +193,9 @@ impl Crowd {
             if steps < member.begins {
                 continue;
             }
-            member.client.act(now, anything(seed, tick, PlayerId(number as u16)));
+            // Not all change their minds in the same tick.
+            let mood = tick + (number as u32 * 7) % 15;
+            member.client.act(now, anything(seed, mood, PlayerId(number as u16)));
             while let Some(datagram) = member.client.transmit(now) {
                 departing.push(number, datagram);
             }
