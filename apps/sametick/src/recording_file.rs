@@ -25,7 +25,8 @@ pub(crate) struct Wanted {
     #[arg(long, value_enum, default_value_t = What::Match)]
     record_what: What,
     /// Megabytes after which the recording ends; the match goes on
-    #[arg(long, value_name = "MEGABYTES", default_value_t = 1024, value_parser = value_parser!(u64).range(1..=1_000_000))]
+    #[arg(long, value_name = "MEGABYTES", default_value_t = 1024)]
+    #[arg(value_parser = value_parser!(u64).range(1..=1_000_000))]
     record_max: u64,
 }
 

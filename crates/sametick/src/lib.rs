@@ -108,10 +108,13 @@ pub mod endpoint;
 mod entities;
 mod entity;
 mod events;
+#[cfg(feature = "secure")]
+mod extra;
 mod eye;
 mod fields;
 mod follow;
 mod game;
+mod heading;
 #[cfg(feature = "secure")]
 mod hosted;
 mod interpolate;
@@ -160,6 +163,8 @@ pub use dice::Dice;
 pub use entities::{Entities, KindOf, Layouts};
 pub use entity::{ENTITY_SLOTS_MAX, EntityId, GENERATIONS_MAX};
 pub use events::{Effect, FRESH_EFFECTS_MAX, HELD_EVENTS_MAX, SAVED_EVENTS_MAX};
+#[cfg(feature = "secure")]
+pub use extra::Extra;
 pub use fields::{Field, Fields, Networked};
 pub use game::{
     Audience, Delivery, EVENTS_PER_TICK_MAX, EventKey, Game, NoEvent, REPEATS_MAX, Turn,

@@ -8,10 +8,11 @@ use crate::peer::Peer;
 use crate::rates::Rates;
 use crate::replay::Recording;
 use crate::secure::{ConnectionId, GateConfig, Past, Random, TokenKey, is_handshake};
-use crate::serve::{EVENT, SnapshotServer, WELCOME};
+use crate::serve::{EVENTS, SnapshotServer, WELCOME};
 use crate::succession::{Hosting, Stage};
 use crate::time::{Span, Time};
 use crate::world::{PlayerId, World};
+use std::sync::Arc;
 
 /// A player who drops out keeps its place for so long.
 pub const PLACE_KEPT: Span = Span::seconds(60);
@@ -153,7 +154,7 @@ impl<G: Game> Server<G> {
         now: Time,
         random: &mut dyn Random,
     ) -> Self {
-        Self::new(open_config(random), content, seed, rates, now, random)
+        Self::new(ListenerConfig::open(random), content, seed, rates, now, random)
     }
 
     /// Takes a datagram; its bytes are of no use afterwards. An answer goes back to the same peer.
@@ -213,13 +214,9 @@ impl<G: Game> Server<G> {
             if !self.half.has_news_for(seat.player) {
                 continue;
             }
-            for (is_reliable, event) in self.half.take_events(seat.player) {
-                let message = [&[EVENT], &event[..]].concat();
-                if !is_reliable {
-                    self.listener.send_unreliable(connection, 0, &message);
-                } else if self.listener.send_reliable(connection, &message).is_err() {
-                    self.listener.close(now, connection, CloseReason::Backlogged);
-                }
+            let events = self.half.take_events(seat.player);
+            if !events.is_empty() {
+                send_events(&mut self.listener, now, connection, &events);
             }
             let budget = self.listener.budget_bytes(now, connection);
             let listener = &mut self.listener;
@@ -458,23 +455,56 @@ impl<G: Game> Server<G> {
     }
 }
 
+/// Says what happened. What may be lost goes together, as much as fits one packet; nothing overtakes what must arrive.
+fn send_events(listener: &mut Listener, now: Time, to: ConnectionId, events: &[(bool, Arc<[u8]>)]) {
+    let mut together = vec![EVENTS];
+    let flush = |together: &mut Vec<u8>, listener: &mut Listener| {
+        if together.len() > 1 {
+            listener.send_unreliable(to, 0, together);
+            together.truncate(1);
+        }
+    };
+    for (is_reliable, message) in events {
+        // All but its kind.
+        let event = &message[1..];
+        let length = u8::try_from(event.len()).ok().filter(|_| !is_reliable);
+        if length.is_none() || together.len() + 1 + event.len() > PAYLOAD_BYTES_MAX {
+            flush(&mut together, listener);
+        }
+        if let Some(length) = length {
+            together.push(length);
+            together.extend_from_slice(event);
+        } else if !is_reliable {
+            listener.send_unreliable(to, 0, message);
+        } else if listener.send_reliable(to, message).is_err() {
+            listener.close(now, to, CloseReason::Backlogged);
+        }
+    }
+    flush(&mut together, listener);
+}
+
 /// How often round trips are looked at.
 const MEASURED_EVERY: Span = Span::millis(500);
 
 /// What games of open servers call themselves.
 pub(crate) const OPEN_PROTOCOL: u64 = 0x5a6d_e71c_0001;
 
-/// How an open server listens.
-pub(crate) fn open_config(random: &mut dyn Random) -> ListenerConfig {
-    let past = Past::Unknown { started_unix_seconds: 0 };
-    let ticket_key = TokenKey::generate(random);
-    ListenerConfig {
-        gate: GateConfig::new(OPEN_PROTOCOL, TokenKey::PUBLISHED, ticket_key, past),
-        channel: crate::channel::Settings::default(),
-        connections_max: 256,
-        unix_seconds_at_zero: 0,
+impl ListenerConfig {
+    /// How a server listens that lets in anyone.
+    pub fn open(random: &mut dyn Random) -> Self {
+        let past = Past::Unknown { started_unix_seconds: 0 };
+        let ticket_key = TokenKey::generate(random);
+        Self {
+            gate: GateConfig::new(OPEN_PROTOCOL, TokenKey::PUBLISHED, ticket_key, past),
+            channel: crate::channel::Settings::default(),
+            connections_max: OPEN_CONNECTIONS_MAX,
+            unix_seconds_at_zero: 0,
+        }
     }
 }
+
+/// As many as the largest maps are made for.
+const OPEN_CONNECTIONS_MAX: usize = 1024;
 
 /// What the listener said, kept until it can be acted on.
 enum Heard {

@@ -1,9 +1,10 @@
 //! Recording what a server steps.
 
-use super::{EVENT, SnapshotServer};
+use super::SnapshotServer;
 use crate::game::Game;
 use crate::replay::{Recorder, Recording};
 use crate::world::{PlayerId, Tick};
+use std::sync::Arc;
 
 impl<G: Game> SnapshotServer<G> {
     /// Records from the world on that there is now.
@@ -45,10 +46,10 @@ impl<G: Game> SnapshotServer<G> {
     }
 
     /// Events that a player is told, as they are sent.
-    pub(super) fn record_sent(&mut self, to: PlayerId, events: &[(bool, Vec<u8>)]) {
+    pub(super) fn record_sent(&mut self, to: PlayerId, events: &[(bool, Arc<[u8]>)]) {
         if let Some(recorder) = &mut self.recorder {
             for (_, event) in events {
-                recorder.sent(self.world.tick(), to, &[&[EVENT], &event[..]].concat());
+                recorder.sent(self.world.tick(), to, event);
             }
         }
     }
