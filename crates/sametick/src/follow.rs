@@ -279,9 +279,7 @@ impl<G: Game> SnapshotClient<G> {
         self.bits.write_bool(self.view.wants_commands());
         self.bits.write_bool(self.rewinds);
         self.bits.write_bool(claims.is_some());
-        let (newest, before) = self.tables.acknowledgement();
-        self.bits.write(newest & 0xffff_ffff, 32);
-        self.bits.write(u64::from(before), 32);
+        self.tables.acknowledgement().write(&mut self.bits);
         if self.rewinds {
             write_others(&mut self.bits, self.view.others);
         }

@@ -103,9 +103,10 @@ pub trait Game: Sized {
     }
 
     /// In every which snapshot a player is told of an entity's changes: 1 is each, 3 each third. Far ones
-    /// need less; with [`u32::MAX`] it is told of no more until it comes into sight again.
-    fn update_every(_world: &World<Self::Entity>, _viewer: PlayerId, _entity: EntityId) -> u32 {
-        1
+    /// need less; with [`u32::MAX`] it is told of no more until it comes into sight again. What depends on the
+    /// player alone is found once, before the answer, which is asked for each entity that changed.
+    fn update_every(_world: &World<Self::Entity>, _viewer: PlayerId) -> impl Fn(EntityId) -> u32 {
+        |_| 1
     }
 
     /// How an entity of the others is shown to a client that wishes to see others in this way. A game may

@@ -7,7 +7,7 @@ use crate::entity::{EntityId, GENERATION_BITS};
 use crate::record::Layout;
 use crate::slots::{CHUNK_SLOTS, Slots, places, read_members};
 use crate::snapshot::{
-    BACK_BITS, BACK_MAX, CHUNK_BITS, CHUNKS_MAX, NUMBER_BITS, TABLES_MAX, chunk_of,
+    BACK_BITS, BACK_MAX, CHUNK_BITS, CHUNKS_MAX, Decoded, NUMBER_BITS, TABLES_MAX, chunk_of,
 };
 use crate::table::{Head, Table};
 use std::collections::VecDeque;
@@ -39,6 +39,8 @@ pub(crate) struct ServerTables {
 #[derive(Debug, Default)]
 struct ReceivedTable {
     number: u64,
+    /// The chunks that its part was about.
+    chunks: Range<usize>,
     table: Table,
 }
 
@@ -57,6 +59,7 @@ impl ServerTables {
     ) -> Option<ReceivedPart<'_>> {
         let number = nearest(self.newest, bits.read(NUMBER_BITS) as u16);
         let back = bits.read(BACK_BITS);
+        let is_joined = bits.read_bool();
         let first = bits.read(CHUNK_BITS) as usize;
         let end = first + bits.read(CHUNK_BITS) as usize;
         let mut held = bits.read_bool().then(Slots::default);
@@ -65,10 +68,14 @@ impl ServerTables {
             return None;
         }
         let named = number.checked_sub(back)?;
-        let base = if back == 0 {
+        let joined;
+        let base = if is_joined {
+            joined = self.join(named, layouts)?;
+            &joined
+        } else if back == 0 {
             &self.loaded
         } else {
-            &self.tables.iter().find(|table| table.number == named)?.table
+            &find(&self.tables, named)?.table
         };
         let mut table = std::mem::take(&mut self.spare);
         table.copy_from(base);
@@ -81,7 +88,7 @@ impl ServerTables {
             self.named = self.named.max(named);
         }
         let place = self.tables.partition_point(|table| table.number < number);
-        self.tables.insert(place, ReceivedTable { number, table });
+        self.tables.insert(place, ReceivedTable { number, chunks: first..end, table });
         while let Some(oldest) = self.tables.pop_front_if(|oldest| {
             // The server keeps its last ones and the newest that it knows us to have, no older than the
             // one it named.
@@ -96,19 +103,40 @@ impl ServerTables {
         Some(ReceivedPart { table, slots, held: held.unwrap_or_default() })
     }
 
+    /// The table of a part, with what those before it in its snapshot were about; none if one is not there.
+    fn join(&self, number: u64, layouts: &[Layout]) -> Option<Table> {
+        let mut part = find(&self.tables, number).filter(|part| part.chunks.start > 0)?;
+        let mut table = part.table.clone();
+        while part.chunks.start > 0 {
+            let before = find(&self.tables, part.number - 1)?;
+            if before.chunks.end != part.chunks.start {
+                return None;
+            }
+            let slots = before.chunks.start * CHUNK_SLOTS..before.chunks.end * CHUNK_SLOTS;
+            table.copy_slots(&before.table, slots, layouts);
+            part = before;
+        }
+        Some(table)
+    }
+
     #[cfg(test)]
     pub(crate) fn kept(&self) -> usize {
         self.tables.len()
     }
 
-    /// The newest part and, a bit each, which of the 32 before it were decoded.
-    pub(crate) fn acknowledgement(&self) -> (u64, u32) {
+    /// Which parts were decoded.
+    pub(crate) fn acknowledgement(&self) -> Decoded {
         let bit = |table: &ReceivedTable| match self.newest - table.number {
-            back @ 1..=32 => 1 << (back - 1),
+            back @ 1..=64 => 1 << (back - 1),
             _ => 0,
         };
-        (self.newest, self.tables.iter().fold(0, |bits, table| bits | bit(table)))
+        let before = self.tables.iter().fold(0, |bits, table| bits | bit(table));
+        Decoded { newest: self.newest, before }
     }
+}
+
+fn find(tables: &VecDeque<ReceivedTable>, number: u64) -> Option<&ReceivedTable> {
+    tables.iter().find(|table| table.number == number)
 }
 
 fn read_chunks(
