@@ -12,6 +12,7 @@ use crate::entity::EntityId;
 use crate::events::{self, Effect, Effects};
 use crate::eye::Eye;
 use crate::game::{Game, Stride};
+use crate::health::{Update, Watch};
 use crate::others::{self, Known};
 use crate::predict::PREDICTED_TICKS_MAX;
 use crate::received::ServerTables;
@@ -73,6 +74,8 @@ pub(crate) struct SnapshotClient<G: Game> {
     pub(crate) decisions: Decisions<G::Entity>,
     pub(crate) eye: Eye<G::Entity>,
     has_news: bool,
+    /// What there is to say of the line.
+    pub(crate) watch: Watch,
     /// What the others in sight asked for, if the server was asked to tell.
     pub(crate) others: Vec<(PlayerId, G::Command)>,
     /// Whose the entities in these slots are, by slot.
@@ -143,6 +146,7 @@ impl<G: Game> SnapshotClient<G> {
             decisions: Decisions::default(),
             eye: Eye::new(tick_length),
             has_news: false,
+            watch: Watch::default(),
             others: Vec::new(),
             owners: Vec::new(),
             names: VecDeque::new(),
@@ -181,13 +185,14 @@ impl<G: Game> SnapshotClient<G> {
         let received = bits.read(RECEIVED_BITS) as u32;
         let births = births::read(&mut bits, tick);
         let others = others::read(&mut bits, &self.command_layout);
+        let before = self.tables.newest();
         let part = self.tables.read(&mut bits, self.wire.all()).ok_or(Malformed)?;
         bits.finish()?;
+        let missing = part.number.saturating_sub(before + 1);
         // A running count: parts of one snapshot say the same, and a lost one loses nothing.
-        if tick > self.newest_tick {
-            let more = repeated.wrapping_sub(self.repeated as u32) % (1 << REPEATED_BITS);
-            self.repeated += u64::from(more);
-        }
+        let more = repeated.wrapping_sub(self.repeated as u32) % (1 << REPEATED_BITS);
+        let told = (tick > self.newest_tick).then(|| (more, tick.0 - self.newest_tick.0));
+        self.repeated += told.map_or(0, |(more, _)| u64::from(more));
         let received = Tick(match received {
             0 => 0,
             received => tick.0.saturating_add(received).saturating_sub(RECEIVED_BACK_MAX),
@@ -199,6 +204,15 @@ impl<G: Game> SnapshotClient<G> {
         if is_first_part {
             self.clock.observe(now, tick, half_trip, margin.map(|margin| (margin, received)));
         }
+        let update = Update {
+            at: now,
+            tick,
+            bytes: message.len() as u32,
+            missing: missing.min(u64::from(u32::MAX)) as u32,
+            margin_ms: margin.map(|micros| micros / 1_000.0),
+            ..Update::default()
+        };
+        self.watch.hear(update, told, self.tick_length);
         let slots = part.slots;
         let is_news = tick >= self.snapshot.tick();
         if is_news {

@@ -76,6 +76,7 @@
 //! | [`Model`], [`Rates`], [`View`] | which network model: what the server does, and how a client sees it |
 //! | [`relevance`] | whom a player may know of |
 //! | `Hosted`, `succession` | a game that one of its players hosts, and what happens when that one leaves |
+//! | [`health`] | what a net graph shows, and warnings that say whose fault it is |
 //! | [`channel`] | one connection's messages, over packets that may be lost |
 //! | [`network`] | bad networks, simulated |
 //! | `secure` | handshake and sealed packets; needs the feature `secure` |
@@ -111,6 +112,7 @@ mod eye;
 mod fields;
 mod follow;
 mod game;
+pub mod health;
 #[cfg(feature = "secure")]
 mod hosted;
 mod interpolate;

@@ -15,6 +15,7 @@ use std::ops::Range;
 
 /// What a part brought.
 pub(crate) struct ReceivedPart<'a> {
+    pub(crate) number: u64,
     /// The table that it names.
     pub(crate) table: &'a Table,
     /// The slots that it is about.
@@ -93,12 +94,17 @@ impl ServerTables {
         let place = self.tables.partition_point(|table| table.number < number);
         let table = &self.tables.get(place).filter(|kept| kept.number == number)?.table;
         let slots = first * CHUNK_SLOTS..end * CHUNK_SLOTS;
-        Some(ReceivedPart { table, slots, held: held.unwrap_or_default() })
+        Some(ReceivedPart { number, table, slots, held: held.unwrap_or_default() })
     }
 
     #[cfg(test)]
     pub(crate) fn kept(&self) -> usize {
         self.tables.len()
+    }
+
+    /// The newest part.
+    pub(crate) fn newest(&self) -> u64 {
+        self.newest
     }
 
     /// The newest part and, a bit each, which of the 32 before it were decoded.
