@@ -297,7 +297,7 @@ impl<G: Game> Client<G> {
             seen.screen = half.eye.screen;
             seen.target_margin = half.clock.target_margin();
             seen.made_up = half.clock.made_up();
-            seen.waits = half.waits();
+            (seen.waits, seen.buffer) = (half.waits(), half.buffer());
         }
         seen
     }

@@ -106,6 +106,13 @@ impl<G: Game> SnapshotClient<G> {
         matches!(self.view.others, Others::Interpolated(how) if how.path == Path::History)
     }
 
+    /// How far behind the newest snapshot they are shown on purpose.
+    pub(crate) fn buffer(&self) -> Span {
+        let Others::Interpolated(how) = self.view.others else { return Span::ZERO };
+        let snapshots = if how.path == Path::History { u64::from(how.behind) } else { 1 };
+        self.tick_length * u64::from(self.eye.display.interval_ticks()) * snapshots
+    }
+
     /// How much later that is because they come unevenly.
     pub(crate) fn waits(&self) -> Option<Span> {
         self.is_past_shown().then(|| self.eye.display.waits())

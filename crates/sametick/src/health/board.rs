@@ -3,6 +3,7 @@
 use super::figures::Figures;
 use super::table::{Kind, Row, Severity, TABLE, Whose};
 use crate::time::{Span, Time};
+use std::cmp::Reverse;
 
 /// A warning is shown for at least so long, unless a severe one takes the place of one that is not.
 pub const SHOWN_FOR_MIN: Span = Span::seconds(3);
@@ -40,6 +41,8 @@ struct State {
     high_since: Option<Time>,
     is_on: bool,
     is_severe: bool,
+    /// Since when it is not that bad any more.
+    mild_since: Option<Time>,
     over_at: Option<Time>,
 }
 
@@ -54,9 +57,12 @@ impl State {
         if self.is_on && value < row.clears {
             (self.is_on, self.over_at) = (false, Some(now));
         }
-        // What is severe stays so until it is half way back.
-        let severe = if self.is_severe { (row.fires + row.severe) / 2.0 } else { row.severe };
-        self.is_severe = self.is_on && value >= severe;
+        // What is severe stays so until it has been half way back for a while.
+        let mild_since =
+            (value < (row.fires + row.severe) / 2.0).then(|| self.mild_since.unwrap_or(now));
+        self.mild_since = mild_since;
+        let stays = self.is_severe && mild_since.is_none_or(|at| now - at < GONE_AFTER);
+        self.is_severe = self.is_on && (value >= row.severe || stays);
     }
 
     fn lingers(&self, now: Time) -> bool {
@@ -80,26 +86,24 @@ impl Board {
             let value = if is_settled { (row.value)(figures) } else { f64::NEG_INFINITY };
             state.look(now, row, value);
         }
-        let on = self.states.iter().enumerate().filter(|(_, state)| state.is_on);
-        // Of those that are equally bad, the first in the table.
-        let worst = on.min_by_key(|(index, state)| (!state.is_severe, *index));
-        let worst = worst.map(|(index, _)| index);
         let shown = self.shown.as_ref().and_then(|shown| {
-            TABLE.iter().position(|row| row.kind == shown.kind).map(|index| (index, shown.since))
+            let index = TABLE.iter().position(|row| row.kind == shown.kind)?;
+            Some((index, shown.severity, now - shown.since))
         });
-        let next = match (shown, worst) {
-            (None, worst) => worst,
-            (Some((index, since)), worst) => {
-                let state = &self.states[index];
-                let is_new = now - since < SHOWN_FOR_MIN;
-                let is_overruled =
-                    worst.is_some_and(|worst| self.states[worst].is_severe && !state.is_severe);
-                match worst {
-                    _ if is_new && !is_overruled => Some(index),
-                    None => Some(index).filter(|_| state.lingers(now)),
-                    worst => worst,
-                }
+        // Of those that are equally bad, the first in the table. What is shown stands as long as it lingers.
+        let rank = |(index, state): (usize, &State)| match shown {
+            Some((at, severity, _)) if at == index && state.lingers(now) => {
+                Some((Reverse(severity), index))
             }
+            _ => state.is_on.then_some((Reverse(state.severity()), index)),
+        };
+        let worst = self.states.iter().enumerate().filter_map(rank).min();
+        let next = match (shown, worst) {
+            (Some((index, severity, since)), worst) if since < SHOWN_FOR_MIN => {
+                let is_overruled = worst.filter(|(Reverse(worst), _)| *worst > severity);
+                Some(is_overruled.map_or(index, |(_, worst)| worst))
+            }
+            (_, worst) => worst.map(|(_, index)| index),
         };
         match next {
             None => self.shown = None,
@@ -127,5 +131,64 @@ impl Board {
             }
         }
         self.worded_at = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Which warnings are shown from when, in milliseconds, if loss, silence and server ticks go as told.
+    fn watch(figures: impl Fn(u64) -> Figures) -> Vec<(u64, Option<Kind>)> {
+        let (mut board, mut changes) = (Board::default(), vec![(0, None)]);
+        for millis in (0..30_000).step_by(20) {
+            board.look(Time::from_millis(millis), &figures(millis), true);
+            let kind = board.shown().map(|shown| shown.kind);
+            if changes.last().is_some_and(|(_, last)| *last != kind) {
+                changes.push((millis, kind));
+            }
+        }
+        changes
+    }
+
+    fn lost(percent: f64) -> Figures {
+        Figures { loss_down_percent: percent, ..Figures::default() }
+    }
+
+    #[test]
+    fn a_warning_stands_for_three_seconds_and_goes_two_after_its_cause() {
+        let brief = watch(|millis| lost(if (1_000..1_100).contains(&millis) { 9.0 } else { 0.0 }));
+        assert_eq!(brief[1..], [(1_000, Some(Kind::Lost)), (4_000, None)]);
+        let long = watch(|millis| lost(if (1_000..9_000).contains(&millis) { 9.0 } else { 0.0 }));
+        assert_eq!(long[1..], [(1_000, Some(Kind::Lost)), (11_000, None)]);
+    }
+
+    #[test]
+    fn at_the_edge_nothing_flickers() {
+        let between = watch(|millis| lost(if millis / 100 % 2 == 0 { 5.1 } else { 1.6 }));
+        assert_eq!(between[1..], [(0, Some(Kind::Lost))]);
+        let across = watch(|millis| lost(if millis / 1_000 % 2 == 0 { 5.1 } else { 0.0 }));
+        assert_eq!(across[1..], [(0, Some(Kind::Lost))]);
+        let below = watch(|millis| lost(if millis / 100 % 2 == 0 { 4.9 } else { 0.0 }));
+        assert_eq!(below.len(), 1);
+    }
+
+    #[test]
+    fn the_worst_is_shown_and_a_severe_one_at_once() {
+        let shown = watch(|millis| Figures {
+            silent: if (2_000..3_000).contains(&millis) { Span::seconds(2) } else { Span::ZERO },
+            late_per_second: if millis >= 500 { 2.0 } else { 0.0 },
+            ..lost(if millis >= 1_000 { 9.0 } else { 0.0 })
+        });
+        let [late, silent, lost] = [Kind::Late, Kind::Silent, Kind::Lost].map(Some);
+        assert_eq!(shown[1..], [(500, late), (2_000, silent), (5_000, lost)]);
+    }
+
+    #[test]
+    fn every_row_clears_at_or_below_what_it_fires_at_and_there_is_one_of_each_kind() {
+        for (index, row) in TABLE.iter().enumerate() {
+            assert!(row.clears <= row.fires && row.fires <= row.severe, "{:?}", row.kind);
+            assert!(TABLE[..index].iter().all(|other| other.kind != row.kind), "{:?}", row.kind);
+        }
     }
 }

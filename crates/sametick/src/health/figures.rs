@@ -1,6 +1,6 @@
 //! The numbers of a net graph, worked out from what was lately seen.
 
-use super::{Bar, Fate, Frame, Health, Link, Update};
+use super::{Bar, Fate, Frame, Health, KEPT, Link, Update};
 use crate::time::{Span, Time};
 use std::fmt;
 
@@ -65,6 +65,8 @@ pub struct Figures {
     pub others_age_ms: Option<f64>,
     /// How far back the server would have to judge our shots.
     pub needs_rewind_ms: Option<f64>,
+    /// How far behind the newest update others are shown on purpose.
+    pub buffer_ms: f64,
     /// How far back it judges at most; none if it does not, or has not said so.
     pub rewinds_at_most_ms: Option<f64>,
     /// How far back it judged our last command.
@@ -121,12 +123,16 @@ impl Health {
             target_margin_ms: newest.target_margin.as_millis_f64(),
             repeated_for_ms: newest.repeated_for.as_millis_f64(),
             waits_ms: newest.waits.map(Span::as_millis_f64),
+            buffer_ms: newest.buffer.as_millis_f64(),
             tick_length_ms: newest.tick_length.map(Span::as_millis_f64),
             silent: newest.heard_at.map_or(Span::ZERO, |at| now - at),
             ..Figures::default()
         };
+        // Where answers are rare, an older one is better than none.
+        let recent =
+            if self.pings.since(now - PING_OVER).next().is_some() { PING_OVER } else { KEPT };
         let mut pings: Vec<f64> =
-            self.pings.since(now - PING_OVER).map(|(_, ping)| ping.as_millis_f64()).collect();
+            self.pings.since(now - recent).map(|(_, ping)| ping.as_millis_f64()).collect();
         if let Some(median) = at_share(&mut pings, 0.5) {
             figures.ping_ms = Some(median);
             figures.jitter_ms = at_share(&mut pings, 0.95).unwrap_or(median) - median;

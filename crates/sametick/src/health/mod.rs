@@ -146,6 +146,7 @@ struct Newest {
     repeated_for: Span,
     target_margin: Span,
     waits: Option<Span>,
+    buffer: Span,
     pace: Option<(Time, Pace)>,
 }
 
@@ -184,7 +185,7 @@ impl Health {
         newest.tick_length = seen.tick_length.or(newest.tick_length);
         newest.snapshot_every = seen.snapshot_every;
         newest.target_margin = seen.target_margin;
-        newest.waits = seen.waits;
+        (newest.waits, newest.buffer) = (seen.waits, seen.buffer);
         newest.pace = seen.pace;
         self.updates.forget(now);
         self.pings.forget(now);

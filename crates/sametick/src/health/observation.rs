@@ -63,6 +63,8 @@ pub struct Observation {
     pub made_up: Span,
     /// How much later others are shown because updates come unevenly; none if they are not shown so.
     pub waits: Option<Span>,
+    /// How far behind the newest update others are shown on purpose, so that there is always a next one.
+    pub buffer: Span,
     /// What the server last said of itself, and when that came.
     pub pace: Option<(Time, Pace)>,
 }

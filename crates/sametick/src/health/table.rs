@@ -34,18 +34,18 @@ pub enum Kind {
     Repeated,
     /// Our screen does not keep up.
     SlowFrames,
-    /// Updates are lost.
-    Lost,
     /// The line carries less than the server would send.
     Full,
+    /// Updates are lost.
+    Lost,
     /// Commands come too late.
     Late,
+    /// A stream holds up what is behind a lost packet.
+    HeldUp,
     /// Updates come unevenly.
     Uneven,
     /// The line is longer than the server rewinds.
     Far,
-    /// A stream holds up what is behind a lost packet.
-    HeldUp,
 }
 
 /// One thing that is warned of.
@@ -129,31 +129,31 @@ pub const TABLE: [Row; 10] = [
         },
     },
     Row {
+        kind: Kind::Full,
+        whose: Whose::Line,
+        measures: "share of due updates that the server could not send",
+        fires: 0.25,
+        clears: 0.1,
+        severe: 0.5,
+        lasts: Span::ZERO,
+        value: |figures| figures.unsent_share,
+        sentence: |figures| {
+            let (sent, due) = figures.sent_per_second.unwrap_or_default();
+            format!("Full: {sent:.0} updates a second instead of {due:.0}.")
+        },
+    },
+    Row {
         kind: Kind::Lost,
         whose: Whose::Line,
         measures: "per cent of updates lost, of six seconds",
         fires: 5.0,
-        clears: 2.5,
+        clears: 1.5,
         severe: 20.0,
         lasts: Span::ZERO,
         value: |figures| figures.loss_down_percent,
         sentence: |figures| {
             let lost = figures.loss_down_percent;
             format!("{lost:.0} % of updates are lost. Others are partly guessed.")
-        },
-    },
-    Row {
-        kind: Kind::Full,
-        whose: Whose::Line,
-        measures: "share of due updates that the server could not send",
-        fires: 0.25,
-        clears: 0.1,
-        severe: 0.6,
-        lasts: Span::ZERO,
-        value: |figures| figures.unsent_share,
-        sentence: |figures| {
-            let (sent, due) = figures.sent_per_second.unwrap_or_default();
-            format!("Full: {sent:.0} updates a second instead of {due:.0}.")
         },
     },
     Row {
@@ -173,6 +173,17 @@ pub const TABLE: [Row; 10] = [
         },
     },
     Row {
+        kind: Kind::HeldUp,
+        whose: Whose::Line,
+        measures: "updates of four seconds that a stream held up",
+        fires: 1.0,
+        clears: 1.0,
+        severe: f64::INFINITY,
+        lasts: Span::ZERO,
+        value: |figures| f64::from(figures.hold_ups),
+        sentence: |_| "WebSocket: one lost packet holds up those behind it.".to_owned(),
+    },
+    Row {
         kind: Kind::Uneven,
         whose: Whose::Line,
         measures: "milliseconds by which updates come unevenly, of two seconds",
@@ -180,8 +191,9 @@ pub const TABLE: [Row; 10] = [
         clears: 15.0,
         severe: 80.0,
         // A single hiccup is over by then.
-        lasts: Span::seconds(2),
-        value: |figures| figures.unevenness_ms,
+        lasts: Span::millis(2_500),
+        // What a stream holds up comes unevenly, of course.
+        value: |figures| if figures.hold_ups > 0 { 0.0 } else { figures.unevenness_ms },
         sentence: |figures| {
             let uneven = figures.unevenness_ms;
             match figures.waits_ms {
@@ -195,30 +207,22 @@ pub const TABLE: [Row; 10] = [
     Row {
         kind: Kind::Far,
         whose: Whose::Line,
-        measures: "milliseconds by which shots would have to be judged further back",
-        fires: 15.0,
+        measures: "ping and what is shown late on purpose, less what the server rewinds, in milliseconds",
+        fires: 10.0,
         clears: 0.0,
         severe: f64::INFINITY,
         lasts: Span::seconds(1),
         value: |figures| match (figures.needs_rewind_ms, figures.rewinds_at_most_ms) {
-            (Some(needed), Some(at_most)) => needed - at_most,
+            // However late others are shown, here it is only of the ping.
+            (Some(needed), Some(at_most)) => {
+                needed.min(figures.ping_ms.unwrap_or(0.0) + figures.buffer_ms) - at_most
+            }
             _ => f64::NEG_INFINITY,
         },
         sentence: |figures| {
             let ping = figures.ping_ms.unwrap_or(0.0);
             format!("Ping {ping:.0} ms exceeds what the server rewinds. Aim ahead.")
         },
-    },
-    Row {
-        kind: Kind::HeldUp,
-        whose: Whose::Line,
-        measures: "updates of four seconds that a stream held up",
-        fires: 1.0,
-        clears: 1.0,
-        severe: f64::INFINITY,
-        lasts: Span::ZERO,
-        value: |figures| f64::from(figures.hold_ups),
-        sentence: |_| "WebSocket: one lost packet holds up those behind it.".to_owned(),
     },
 ];
 
