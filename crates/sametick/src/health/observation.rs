@@ -92,7 +92,7 @@ pub struct Pace {
 }
 
 /// What precedes the server's word about itself.
-pub(crate) const PACE: u8 = 7;
+pub(crate) const PACE: u8 = 8;
 const TICK_UNIT_MICROS: u64 = 10;
 const REWOUND_UNIT_MICROS: u64 = 100;
 

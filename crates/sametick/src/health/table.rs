@@ -23,8 +23,8 @@ pub enum Severity {
     Severe,
 }
 
-/// What is warned of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What is warned of, the worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Nothing comes from the server.
     Silent,
