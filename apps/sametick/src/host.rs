@@ -135,7 +135,9 @@ impl Host {
     fn drive(&mut self) -> Time {
         let now = self.clock.now();
         drive_server(&mut self.server, &mut self.link, now, &mut SystemRandom::new());
-        self.meter.worked(self.clock.now() - now, self.server.world().tick().0);
+        let took = self.clock.now() - now;
+        self.server.worked(took);
+        self.meter.worked(took, self.server.world().tick().0);
         now
     }
 

@@ -127,6 +127,12 @@ pub trait Game: Sized {
         false
     }
 
+    /// How far apart two states of an entity are to the eye, in the game's own measure of length: by how much a
+    /// prediction was wrong, for the net graph. By default nothing is known of it.
+    fn distance(_from: &Self::Entity, _to: &Self::Entity) -> f32 {
+        0.0
+    }
+
     /// Whether an entity is put back to where a player saw it, for that player's shots. What flies lives
     /// in the present, if the game says so here.
     fn is_rewound(_entity: &Self::Entity) -> bool {

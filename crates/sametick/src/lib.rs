@@ -76,6 +76,7 @@
 //! | [`Model`], [`Rates`], [`View`] | which network model: what the server does, and how a client sees it |
 //! | [`relevance`] | whom a player may know of |
 //! | `Hosted`, `succession` | a game that one of its players hosts, and what happens when that one leaves |
+//! | [`health`] | what a net graph shows, and warnings that say whose fault it is |
 //! | [`channel`] | one connection's messages, over packets that may be lost |
 //! | [`network`] | bad networks, simulated |
 //! | [`replay`] | recorded matches: played again, compared, looked at |
@@ -115,6 +116,7 @@ mod fields;
 mod follow;
 mod game;
 mod heading;
+pub mod health;
 #[cfg(feature = "secure")]
 mod hosted;
 mod interpolate;

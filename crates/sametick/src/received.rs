@@ -15,6 +15,7 @@ use std::ops::Range;
 
 /// What a part brought.
 pub(crate) struct ReceivedPart<'a> {
+    pub(crate) number: u64,
     /// The table that it names.
     pub(crate) table: &'a Table,
     /// The slots that it is about.
@@ -100,7 +101,7 @@ impl ServerTables {
         let place = self.tables.partition_point(|table| table.number < number);
         let table = &self.tables.get(place).filter(|kept| kept.number == number)?.table;
         let slots = first * CHUNK_SLOTS..end * CHUNK_SLOTS;
-        Some(ReceivedPart { table, slots, held: held.unwrap_or_default() })
+        Some(ReceivedPart { number, table, slots, held: held.unwrap_or_default() })
     }
 
     /// The table of a part, with what those before it in its snapshot were about; none if one is not there.
@@ -122,6 +123,11 @@ impl ServerTables {
     #[cfg(test)]
     pub(crate) fn kept(&self) -> usize {
         self.tables.len()
+    }
+
+    /// The newest part.
+    pub(crate) fn newest(&self) -> u64 {
+        self.newest
     }
 
     /// Which parts were decoded.

@@ -68,7 +68,7 @@ pub(crate) struct SnapshotServer<G: Game> {
     pub(crate) world: World<G::Entity>,
     content: G::Content,
     seed: u64,
-    rates: Rates,
+    pub(crate) rates: Rates,
     layouts: Layouts,
     wire: WireLayouts,
     command_layout: Layout,
@@ -474,11 +474,11 @@ impl<G: Game> SnapshotServer<G> {
         }
     }
 
-    /// The shortest round trip to a player of late.
-    pub(crate) fn measure(&mut self, of: PlayerId, round_trip: Span) {
-        if let Some(player) = find(&mut self.players, of) {
-            player.screen.round_trip = round_trip;
-        }
+    /// The shortest round trip to a player of late; gives how far back its last command was judged.
+    pub(crate) fn measure(&mut self, of: PlayerId, round_trip: Span) -> Option<Span> {
+        let player = find(&mut self.players, of)?;
+        player.screen.round_trip = round_trip;
+        player.screen.rewound
     }
 
     /// Whether there is anything to say to a player now.

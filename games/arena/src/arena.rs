@@ -18,7 +18,7 @@ use crate::rocket::Rocket;
 use crate::seat::Seat;
 use crate::solids::Solids;
 use crate::target::{self, Target};
-use crate::vector::{Bounds, Vector, add, dot, scale, subtract};
+use crate::vector::{Bounds, Vector, add, dot, length, scale, subtract};
 use crate::weapon::{self, Shooter};
 use sametick::relevance::Places;
 use sametick::{EntityId, Game, Others, PlayerId, Slots, Text, Tick, Turn, World};
@@ -150,6 +150,16 @@ impl Game for Arena {
         match (from, to) {
             (Entity::Fighter(from), Entity::Fighter(to)) => from.teleports != to.teleports,
             _ => false,
+        }
+    }
+
+    /// In metres.
+    fn distance(from: &Entity, to: &Entity) -> f32 {
+        match (from, to) {
+            (Entity::Fighter(from), Entity::Fighter(to)) => {
+                length(subtract(from.position, to.position))
+            }
+            _ => 0.0,
         }
     }
 
