@@ -94,12 +94,13 @@ impl Networked for Fighter {
         }
         f.exact("cooldown", &mut self.cooldown).shown(0.0..=0.0, 1.0);
         f.exact("reloading", &mut self.reloading).shown(0.0..=3.0, 1.0);
-        f.exact("respawn", &mut self.respawn).shown(0.0..=0.0, 1.0);
+        // Who predicts others must not bring the dead back, nor begin a round for them again.
+        f.exact("respawn", &mut self.respawn).shown(0.0..=3.5, 0.5);
         f.bool("is_grounded", &mut self.is_grounded);
         f.bool("is_crouched", &mut self.is_crouched);
         f.bool("is_away", &mut self.is_away);
         f.bits("teleports", &mut self.teleports, 2);
-        f.bits("round", &mut self.round, 8).shown_as(Int::new(0..=0));
+        f.bits("round", &mut self.round, 8);
         f.bits("took", &mut self.took, 8).shown_as(Int::new(0..=0));
         f.bits("took_at", &mut self.took_at, 32).shown_as(Int::new(0..=0));
     }

@@ -129,7 +129,7 @@ impl Scene {
             fires: [true, false],
             model: Model { rates, ..Model::HALF_LIFE },
             pings: [Span::millis(150), Span::millis(10)],
-            seconds: 10.0,
+            seconds: 8.0,
         }
     }
 
@@ -145,10 +145,9 @@ impl Scene {
 
     /// Whether a straight line joins the eye of one player and the middle of another in this world.
     pub fn has_in_sight(&self, world: &World<Entity>, of: PlayerId, other: PlayerId) -> bool {
-        let (Some(eye), Some(bounds)) = (
-            fighter(world, of).map(Fighter::eye),
-            fighter(world, other).and_then(Fighter::bounds),
-        ) else {
+        let (Some(eye), Some(bounds)) =
+            (fighter(world, of).map(Fighter::eye), fighter(world, other).and_then(Fighter::bounds))
+        else {
             return false;
         };
         self.content.map.visible(eye, bounds.centre())

@@ -51,14 +51,8 @@ impl Match {
         let mut network = Network::new(seed);
         let server_host = network.add_host();
         let server = Server::open(content.clone(), seed, rates, Time::ZERO, &mut random);
-        let mut play = Self {
-            now: Time::ZERO,
-            network,
-            server_host,
-            server,
-            guests: Vec::new(),
-            random,
-        };
+        let mut play =
+            Self { now: Time::ZERO, network, server_host, server, guests: Vec::new(), random };
         for (index, view) in views.iter().enumerate() {
             let host = play.add_host(&lines[index.min(lines.len() - 1)]);
             let address = play.network.address(play.server_host);
