@@ -171,10 +171,15 @@ impl Fighter {
         let (content, dt) = (turn.content(), turn.dt());
         let seat = lookup.seat(world, self.player);
         let was_away = self.is_away;
-        self.is_away = command.watch || seat.map_or(was_away, |seat| seat.must_watch);
+        let watches = command.watch || seat.map_or(was_away, |seat| seat.must_watch);
         let round = lookup.round(world, turn.tick()).unwrap_or(self.round);
         let begins = was_away || self.round != round;
         self.respawn = (self.respawn - dt).max(0.0);
+        if watches && !was_away {
+            // To watch for a moment is no shorter way to a new life than to die.
+            self.respawn = content.tuning.respawn_seconds;
+        }
+        self.is_away = watches || was_away && self.respawn > 0.0;
         if !self.is_away && (begins || self.health == 0 && self.respawn == 0.0) {
             self.round = round;
             self.begin(

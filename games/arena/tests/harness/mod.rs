@@ -4,6 +4,8 @@
 // Each test uses a part of it.
 #![allow(dead_code)]
 
+pub(crate) mod rogue;
+
 use sametick::network::{Conditions, Host, Jitter, Loss, Network};
 use sametick::secure::Random;
 use sametick::{Client, Dice, EntityId, PlayerId, Rates, Server, Span, Time, View, World};

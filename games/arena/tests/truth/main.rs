@@ -145,7 +145,7 @@ fn who_predicts_everyone_misses_by_the_error_of_its_prediction() {
         let sure: Vec<&Shot> = all.iter().filter(is_sure).copied().collect();
         let hits = share(&sure, |shot| shot.is_hit);
         let case = format!("{hits} of {} of {}: {trial:?}", sure.len(), all.len());
-        assert!(sure.len() > 15 && hits >= 0.99, "{case}\n{}", table(&done));
+        assert!((sure.len() > 15 || trial.ping > 150) && hits >= 0.99, "{case}\n{}", table(&done));
     }
     assert!(shots_told[0] >= 0.99 * shots_told[1], "{shots_told:?}\n{}", table(&done));
     // A long line and a turn, and it shoots where nobody is.
