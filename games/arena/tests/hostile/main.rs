@@ -58,6 +58,8 @@ struct Bout<'a> {
     rates: Rates,
     view: View,
     rogue_line: Conditions,
+    /// Whether the honest stay where they begin.
+    stands: bool,
     seconds: u64,
 }
 
@@ -68,7 +70,8 @@ impl Bout<'_> {
             rates: model.rates,
             view: model.view,
             rogue_line: line(20, 0, 0.0),
-            seconds: 7,
+            stands: false,
+            seconds: 6,
         }
     }
 }
@@ -135,7 +138,10 @@ fn play(bout: &Bout<'_>, mut act: impl FnMut(&mut Match, &mut Rogue, Option<Tick
         for guest in 0..2 {
             // The second waits for the first, so that each has its place.
             if guest == 0 || play.guests[0].client.me().is_some() {
-                play.frame(guest, |_, view| run(view.tick().0 + 60 * guest as u32));
+                play.frame(guest, |_, view| match bout.stands {
+                    true => Command::default(),
+                    false => run(view.tick().0 + 60 * guest as u32),
+                });
             }
         }
         if rogue.is_none() && play.guests[1].client.me().is_some() {
@@ -165,6 +171,9 @@ fn play(bout: &Bout<'_>, mut act: impl FnMut(&mut Match, &mut Rogue, Option<Tick
     assert!(play.guests.iter().all(|guest| guest.client.malformed() == 0));
     outcome
 }
+
+/// Until this tick all are honest: who joins has nothing to compare with yet.
+const BEGUN: u32 = 90;
 
 /// What an honest one does in the rogue's place.
 fn honest(play: &mut Match, rogue: &mut Rogue, tick: Option<Tick>) {

@@ -2,7 +2,7 @@
 
 use crate::harness::rogue::Message;
 use crate::harness::{Match, STEP, Setup, angles, line};
-use crate::{AHEAD, Bout, CONTENT, TICK_SECONDS, honest, play, run};
+use crate::{AHEAD, BEGUN, Bout, CONTENT, TICK_SECONDS, honest, play, run};
 use sametick::{Model, REPEATED_COMMANDS_MAX, Tick, Time};
 use sametick_arena::scenes::{RUNNER, SHOOTER, Scene, fighter};
 use sametick_arena::vector::subtract;
@@ -21,7 +21,9 @@ fn more_commands_than_time_lead_no_further() {
     for speed in [1.01, 1.5, 2.0, 10.0] {
         let (mut begun, mut stamped) = (None, 0);
         let outcome = play(&bout, |play, rogue, tick| {
-            let Some(tick) = tick else { return };
+            let Some(tick) = tick.filter(|tick| tick.0 >= BEGUN) else {
+                return honest(play, rogue, tick);
+            };
             let begun = *begun.get_or_insert(tick.0);
             let newest = begun + AHEAD + (f64::from(tick.0 - begun) * speed) as u32;
             let count = (newest - stamped.max(begun)).clamp(1, REPEATED_COMMANDS_MAX as u32);
@@ -42,7 +44,9 @@ fn silence_and_a_burst_lead_no_further() {
     let (fair, _) = play(&bout, honest).metres();
     for (silent, ahead) in [(30, 0), (30, AHEAD), (30, 40), (60, 32)] {
         let outcome = play(&bout, |play, rogue, tick| {
-            let Some(tick) = tick else { return };
+            let Some(tick) = tick.filter(|tick| tick.0 >= BEGUN) else {
+                return honest(play, rogue, tick);
+            };
             if tick.0 % 120 < silent {
                 return;
             }
@@ -69,7 +73,7 @@ fn a_tick_cannot_be_played_twice_nor_changed() {
     let fair = play(&bout, honest);
     let outcome = play(&bout, |play, rogue, tick| {
         honest(play, rogue, tick);
-        let Some(tick) = tick else { return };
+        let Some(tick) = tick.filter(|tick| tick.0 >= BEGUN) else { return };
         let stamped = tick.0 + AHEAD;
         let back = Command { forward: -7, fire: true, jump: true, ..run(stamped) };
         // Again, otherwise, with a past that never was, and with ticks that are over or far off.
@@ -133,7 +137,7 @@ fn hits_on(is_switched: bool) -> (usize, usize) {
         seed: 5,
     });
     let (mut shots, mut hits) = (0, 0);
-    while play.now < Time::from_seconds(14) {
+    while play.now < Time::from_seconds(11) {
         if is_switched && play.now > Time::from_seconds(4) {
             let (runner, server) = (play.guests[1].host, play.server_host);
             match play.millis() % 2000 {
@@ -167,6 +171,6 @@ fn hits_on(is_switched: bool) -> (usize, usize) {
 fn a_lag_switch_makes_nobody_harder_to_hit() {
     let (fair_hits, fair_shots) = hits_on(false);
     let (hits, shots) = hits_on(true);
-    assert!(fair_shots > 80 && shots > 80, "{shots} and {fair_shots} shots");
+    assert!(fair_shots > 60 && shots > 60, "{shots} and {fair_shots} shots");
     assert!(hits * fair_shots * 100 >= fair_hits * shots * 95, "{hits} hits, {fair_hits} are fair");
 }
