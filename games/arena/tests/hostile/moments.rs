@@ -11,6 +11,9 @@ use sametick_arena::Command;
 const HONEST_TICKS: f64 = 3.6 + 6.0;
 /// What the table allows.
 const TOLERANCE_TICKS: f64 = 2.0;
+/// How many ticks back it claims to see, by how many ticks it has played.
+type Lie = Box<dyn FnMut(u32) -> f64>;
+
 /// After so many ticks the server knows a player.
 const KNOWN_TICKS: u32 = 180;
 
@@ -52,7 +55,7 @@ fn an_older_moment_gains_two_ticks_at_most() {
     assert!((fair - HONEST_TICKS).abs() < 0.1, "{fair} ticks back");
     let mut dice = Dice::new(4, 4);
     let mut roll = move || dice.unit() * 60.0;
-    let lies: [(&str, Box<dyn FnMut(u32) -> f64>); 6] = [
+    let lies: [(&str, Lie); 6] = [
         ("a little, always", Box::new(|_| HONEST_TICKS + 3.0)),
         ("much, always", Box::new(|_| 40.0)),
         ("once known", Box::new(|n| if n < KNOWN_TICKS { HONEST_TICKS } else { 14.0 })),
