@@ -1,6 +1,6 @@
-//! Lag compensation over real sockets, real time and bad lines: what a scripted shooter has under its crosshair it hits,
-//! and without rewinding it misses by what paper 003 says. How late this machine was is measured and allowed for; shots
-//! at moments in which it did not keep time are not counted, and more are fired instead.
+//! Lag compensation over real sockets, real time and bad lines: what a scripted shooter has under its crosshair it
+//! hits, and without rewinding it misses by what paper 003 says. How late this machine was is measured and allowed
+//! for; shots at moments in which it did not keep time are not counted, and more are fired instead.
 
 use sametick::network::{Conditions, Jitter};
 use sametick::secure::SystemRandom;

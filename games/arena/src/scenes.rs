@@ -61,8 +61,8 @@ impl Scene {
         [Self::tree(), Self::corner(), Self::run_at_each_other(), Self::dash_across()]
     }
 
-    /// Two circle a tree that stands between them at every moment (paper 001, section 1.1). Who has a long line sees the
-    /// other where it was, and past the tree.
+    /// Two circle a tree that stands between them at every moment (paper 001, section 1.1). Who has a long line sees
+    /// the other where it was, and past the tree.
     pub fn tree() -> Self {
         let trunk = Bounds {
             low: [-TRUNK_METRES, -TRUNK_METRES, 0.0],
@@ -172,8 +172,8 @@ fn acts(scripts: [Script; 2], looks: [Look; 2]) -> [Act; 2] {
     [Act { look: looks[0], ..first }, Act { look: looks[1], ..second }]
 }
 
-/// A hall of 48 by 48 metres with these blocks in it, where the first player begins at the first place and the second at
-/// the second. Its rifle scratches, so that a scene does not end with the sixth hit.
+/// A hall of 48 by 48 metres with these blocks in it, where the first player begins at the first place and the second
+/// at the second. Its rifle scratches, so that a scene does not end with the sixth hit.
 fn stage(blocks: &[Bounds], places: [Vector; 2]) -> Content {
     const SIDE: f32 = 24.0;
     let shell = [

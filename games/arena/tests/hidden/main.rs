@@ -1,6 +1,6 @@
-//! Nothing hidden is sent: every packet to every player of matches of bots is decoded and compared with what that player
-//! may know, found out here and not by the game's own rule; and whatever one does out of sight changes no byte of what
-//! another is sent.
+//! Nothing hidden is sent: every packet to every player of matches of bots is decoded and compared with what that
+//! player may know, found out here and not by the game's own rule; and whatever one does out of sight changes no byte
+//! of what another is sent.
 //!
 //! Who may know of what: everyone of the match, of the score table and of doors; a player of its own entities; who
 //! watches, of everything; anyone else of what stands in a cell that is seen from the cell it stands in. A closed door
@@ -124,8 +124,8 @@ impl Watched {
         self.tally.packets += 1;
     }
 
-    /// What was said of events to one who listens: each of something it could know of, then or in its last snapshot; what
-    /// everyone is told has no place.
+    /// What was said of events to one who listens: each of something it could know of, then or in its last snapshot;
+    /// what everyone is told has no place.
     fn check_events(&mut self, ear: &mut Rogue) {
         let Some(me) = ear.me else { return };
         let layout = Layout::of::<Event>(Precision::State);

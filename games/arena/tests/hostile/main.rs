@@ -1,29 +1,32 @@
-//! Hostile clients gain nothing and cost the others nothing. Most are made of messages written by hand on a connection of
-//! their own; what they gain is compared with an honest one on the same line, what they cost with the bytes that the
-//! others are sent.
+//! Hostile clients gain nothing and cost the others nothing. Most are made of messages written by hand on a
+//! connection of their own; what they gain is compared with an honest one on the same line, what they cost with the
+//! bytes that the others are sent.
 //!
-//! | cheat | here |
+//! | cheat | the test |
 //! |---|---|
-//! | more commands than time | [`time::more_commands_than_time_lead_no_further`] |
-//! | stored commands, all at once | [`time::silence_and_a_burst_lead_no_further`] |
-//! | the same tick again, or otherwise | [`time::a_tick_cannot_be_played_twice_nor_changed`] |
-//! | faster triggers, weapons switched to be faster, jumps | [`time::triggers_and_jumps_count_in_ticks_of_the_server`] |
-//! | lag switch | [`time::a_lag_switch_makes_nobody_harder_to_hit`] |
-//! | backtrack: an older moment than was seen | [`moments::an_older_moment_gains_two_ticks_at_most`] |
-//! | moments of the future, or of no time at all | [`moments::no_moment_is_judged_beyond_its_bounds`] |
-//! | delayed acknowledgements | [`moments::delayed_acknowledgements_gain_two_ticks_at_most`]; see below |
-//! | aim beyond limits, numbers that are none, anything at all | [`state::what_no_client_writes_changes_nothing`], [`state::a_million_commands_of_any_kind_harm_nothing`] |
-//! | shots through walls | [`state::nobody_is_hit_through_a_wall`] |
-//! | teleport and other false claims, also where clients are trusted | [`state::claims_count_for_nothing_where_nobody_is_trusted`], [`state::a_trusted_client_claims_its_own_place_and_no_more`] |
-//! | watching for a moment instead of dying | [`state::to_watch_for_a_moment_is_no_way_out`] |
-//! | replayed and forged packets | [`floods::replayed_and_forged_packets_change_nothing`] |
-//! | floods of legal but costly messages | [`floods::a_flood_of_legal_messages_costs_the_others_nothing`], [`floods::who_talks_without_end_is_heard_once_a_second`] |
-//! | wallhack | the tests called `hidden`: what is not sent cannot be shown |
+//! | more commands than time | `time::more_commands_than_time_lead_no_further` |
+//! | stored commands, all at once | `time::silence_and_a_burst_lead_no_further` |
+//! | the same tick again, or otherwise | `time::a_tick_cannot_be_played_twice_nor_changed` |
+//! | faster triggers and jumps | `time::triggers_and_jumps_count_in_ticks_of_the_server` |
+//! | lag switch | `time::a_lag_switch_makes_nobody_harder_to_hit` |
+//! | backtrack: an older moment than was seen | `moments::an_older_moment_gains_two_ticks_at_most` |
+//! | moments of the future, or of no time at all | `moments::no_moment_is_judged_beyond_its_bounds` |
+//! | delayed acknowledgements | `moments::delayed_acknowledgements_gain_two_ticks_at_most` |
+//! | aim beyond limits | `state::what_no_client_writes_changes_nothing` |
+//! | anything at all | `state::a_million_commands_of_any_kind_harm_nothing` |
+//! | shots through walls | `state::nobody_is_hit_through_a_wall` |
+//! | teleport, and other false claims | `state::claims_count_for_nothing_where_nobody_is_trusted` |
+//! | the same where clients are trusted, NaN too | `state::a_trusted_client_claims_its_own_place_and_no_more` |
+//! | watching for a moment instead of dying | `state::to_watch_for_a_moment_is_no_way_out` |
+//! | replayed and forged packets | `floods::replayed_and_forged_packets_change_nothing` |
+//! | legal but costly messages | `floods::a_flood_of_legal_messages_costs_the_others_nothing` |
+//! | talk without end | `floods::who_talks_without_end_is_heard_once_a_second` |
+//! | wallhack | all of `hidden`: what is not sent cannot be shown |
 //!
 //! Two rows of the table are met in part. Whoever delays its acknowledgements for as long as the server remembers its
-//! shortest round trip (10 to 20 s), or from the first packet on, is to the server one with a longer line, and is rewound
-//! as one: up to the cap, never beyond ([`moments::a_line_that_is_always_slow_is_rewound_up_to_the_cap`]). And who
-//! watches sees everything; it comes back no sooner than the dead do and not to where it was.
+//! shortest round trip (10 to 20 s), or from the first packet on, is to the server one with a longer line, and is
+//! rewound as one: up to the cap, never beyond (`moments::a_line_that_is_always_slow_is_rewound_up_to_the_cap`). And
+//! who watches sees everything; it comes back no sooner than the dead do and not to where it was.
 
 mod floods;
 #[path = "../harness/mod.rs"]

@@ -1,5 +1,5 @@
-//! Cheating with what the screen showed: older moments than were seen, moments of the future, and a line that seems longer
-//! than it is.
+//! Cheating with what the screen showed: older moments than were seen, moments of the future, and a line that seems
+//! longer than it is.
 
 use crate::harness::rogue::{Claimed, EXTRAPOLATED, INTERPOLATED, LATEST, Message};
 use crate::{AHEAD, Bout, Outcome, TICK_SECONDS, play, run, seconds};

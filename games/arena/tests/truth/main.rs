@@ -1,5 +1,6 @@
-//! Lag compensation is true: who fires when the crosshair is on the target on its own screen hits it, at every ping within
-//! the cap; without it the shot misses by what paper 003 says. And the four cases of the papers, with their numbers.
+//! Lag compensation is true: who fires when the crosshair is on the target on its own screen hits it, at every ping
+//! within the cap; without it the shot misses by what paper 003 says. And the four cases of the papers, with their
+//! numbers.
 
 #[path = "../harness/mod.rs"]
 mod harness;
