@@ -88,7 +88,9 @@ fn hurt_fighter(
     let died = victim.health == 0;
     if died {
         (victim.respawn, victim.velocity) = (tuning.respawn_seconds, [0.0; 3]);
-        turn.emit(hurt.victim, TOLD, hurt.event(What::Death, direction));
+        // Everyone hears of it: where it was is for those who saw the wound.
+        let death = Event { at: [0.0; 3], ..hurt.event(What::Death, [0.0; 3]) };
+        turn.emit(hurt.victim, TOLD, death);
     }
     let player = victim.player;
     if let Some(fighter) = world.get_mut::<Fighter>(hurt.victim) {

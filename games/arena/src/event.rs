@@ -17,7 +17,7 @@ pub enum What {
     Explosion,
     /// Someone was hurt by `amount`, from `direction`, by `by`.
     Hurt,
-    /// Someone died, by the weapon and the hand of `by`.
+    /// Someone died, by the weapon and the hand of `by`. Everyone is told, and nobody where.
     Death,
     /// Someone took an item: `amount` is its number in the map.
     Pickup,
