@@ -1,5 +1,6 @@
 //! The workspace's own chores, started as `cargo xtask`. Knows nothing of games or networks.
 
+mod endure;
 mod soak;
 mod tidy;
 mod trace;
@@ -11,6 +12,7 @@ use clap::{Parser, Subcommand};
 
 fn main() -> Result<ExitCode> {
     match Arguments::parse().chore {
+        Chore::Endure(endure) => endure::run(&endure),
         Chore::Soak(soak) => soak::run(soak),
         Chore::Tidy => tidy::run(),
         Chore::Trace => trace::run(),
@@ -27,6 +29,11 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Chore {
+    /// Play a match over real sockets and bad lines, as released.
+    ///
+    /// Headless players on a real server, for ten minutes unless told otherwise. Nobody is lost or stuck, the server's
+    /// memory stays flat, and its recording plays again as it was; otherwise the exit code is 1.
+    Endure(endure::Endure),
     /// Run the simulation of the library for as many seeds as wanted.
     ///
     /// Server, clients, a liar and an adversary on a bad network, in virtual time and as released.
