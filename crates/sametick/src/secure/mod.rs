@@ -18,6 +18,7 @@
 //! The bytes are documented with their code: [`hello`] (the handshake), [`packet`] (established
 //! connections), [`token`] and [`client_token`].
 
+mod cipher;
 pub mod client_token;
 mod connection_id;
 mod cookie;
@@ -50,8 +51,10 @@ pub use noise::SessionKeys;
 pub use packet::{
     Exhausted, Opener, Packet, Protection, Refusal, Sealer, Side, TlsSession, connection_id_of,
 };
+pub use random::Random;
 pub(crate) use random::Seedling;
-pub use random::{Random, SystemRandom};
+#[cfg(not(target_arch = "wasm32"))]
+pub use random::SystemRandom;
 pub use reset::{RESET_INTERVAL, ResetToken};
 pub use secret::{SECRET_BYTES, Secret};
 pub use token::{
