@@ -42,6 +42,7 @@ mod window;
 pub use client_token::{ClientToken, Grant, NotIssued, TokenIssuer};
 pub use connection_id::ConnectionId;
 pub use cookie::{COOKIE_SECONDS, Cookies};
+pub(crate) use gate::Arrival;
 pub use gate::{Gate, GateConfig, Past};
 pub use half_open::{HALF_OPEN_MAX, HALF_OPEN_TIMEOUT};
 pub use hello::{Denial, RESET_BYTES, is_handshake};
