@@ -3,6 +3,8 @@
 mod soak;
 mod tidy;
 mod trace;
+#[cfg(feature = "web")]
+mod web;
 
 use std::process::ExitCode;
 
@@ -14,6 +16,8 @@ fn main() -> Result<ExitCode> {
         Chore::Soak(soak) => soak::run(soak),
         Chore::Tidy => tidy::run(),
         Chore::Trace => trace::run(),
+        #[cfg(feature = "web")]
+        Chore::Web(web) => web::run(&web),
     }
 }
 
@@ -48,6 +52,9 @@ enum Chore {
     ///
     /// Wasm is run with node and left out where there is none. The exit code is 1 if they differ.
     Trace,
+    /// Build the page, which programs that are not released read from target/web.
+    #[cfg(feature = "web")]
+    Web(web::Web),
 }
 
 const EXAMPLE: &str = "\

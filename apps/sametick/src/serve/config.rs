@@ -121,6 +121,10 @@ fn example(name: &str) -> &'static str {
     match name {
         "minutes" => "60",
         "metrics" => "\"127.0.0.1:9100\"",
+        "page" | "webtransport" => "\"0.0.0.0:4080\"",
+        "cert" => "\"certificate.pem\"",
+        "key" => "\"certificate.key\"",
+        "origin" => "\"https://game.example.org\"",
         _ => "\"server.key\"",
     }
 }

@@ -1,0 +1,23 @@
+// Starts the page and asks it once a frame. Hidden pages get no frames, so a timer keeps them from timing out.
+import init, { Page } from "./sametick_web.js";
+
+const options = new URLSearchParams(location.search);
+const line = document.getElementById("status");
+await init();
+const page = new Page(options.get("link") ?? "any", sessionStorage.getItem("ticket") ?? "");
+window.page = page;
+window.status_of_page = () => JSON.parse(page.status());
+
+let joins = 0;
+function frame() {
+  page.frame();
+  const status = window.status_of_page();
+  if (status.joins > joins) {
+    joins = status.joins;
+    sessionStorage.setItem("ticket", page.ticket());
+  }
+  line.textContent = `${status.stage} ${status.road} tick ${status.tick} ${status.reason}`;
+}
+(function again() { frame(); requestAnimationFrame(again); })();
+setInterval(() => { if (document.hidden) frame(); }, 250);
+addEventListener("pagehide", () => page.leave());
