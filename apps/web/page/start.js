@@ -5,13 +5,17 @@ const options = new URLSearchParams(location.search);
 const line = document.getElementById("status");
 await init();
 const page = new Page(options.get("link") ?? "any", sessionStorage.getItem("ticket") ?? "");
-window.page = page;
-window.status_of_page = () => JSON.parse(page.status());
+// For tests and for the curious.
+window.sametick = {
+  status: () => JSON.parse(page.status()),
+  walk: (forward, yaw) => page.walk(forward, yaw),
+  leave: () => page.leave(),
+};
 
 let joins = 0;
 function frame() {
   page.frame();
-  const status = window.status_of_page();
+  const status = window.sametick.status();
   if (status.joins > joins) {
     joins = status.joins;
     sessionStorage.setItem("ticket", page.ticket());
@@ -20,4 +24,4 @@ function frame() {
 }
 (function again() { frame(); requestAnimationFrame(again); })();
 setInterval(() => { if (document.hidden) frame(); }, 250);
-addEventListener("pagehide", () => page.leave());
+addEventListener("pagehide", () => window.sametick.leave());

@@ -18,8 +18,9 @@ pub struct Page {
     clock: Clock,
     roads: Roads,
     stage: Stage,
-    /// What leads back to the same place.
-    ticket: Option<ClientToken>,
+    /// What leads back to the same place, and on which server.
+    ticket: Option<(String, ClientToken)>,
+    server: String,
     forward: i8,
     yaw: f32,
     joins: u32,
@@ -43,7 +44,10 @@ impl Page {
             clock: Clock::start(),
             roads: Roads::named(roads).unwrap_or_default(),
             stage: Stage::Asking(Request::start("session.json")),
-            ticket: ClientToken::from_text(ticket),
+            ticket: ticket.split_once(' ').and_then(|(server, ticket)| {
+                Some((server.to_owned(), ClientToken::from_text(ticket)?))
+            }),
+            server: String::new(),
             forward: 0,
             yaw: 0.0,
             joins: 0,
@@ -58,7 +62,9 @@ impl Page {
 
     /// What leads back to the same place, as text.
     pub fn ticket(&self) -> String {
-        self.ticket.as_ref().map(ClientToken::to_text).unwrap_or_default()
+        let text =
+            |(server, ticket): &(String, ClientToken)| format!("{server} {}", ticket.to_text());
+        self.ticket.as_ref().map(text).unwrap_or_default()
     }
 
     /// Says goodbye.
@@ -111,7 +117,8 @@ impl Page {
                     match event {
                         ClientEvent::Joined(_) => {
                             self.joins += 1;
-                            self.ticket = client.ticket().cloned();
+                            let server = self.server.clone();
+                            self.ticket = client.ticket().map(|ticket| (server, ticket.clone()));
                         }
                         ClientEvent::Denied(denial) => {
                             // Perhaps it was the ticket: the session's own token is next.
@@ -161,8 +168,10 @@ impl Page {
         )
     }
 
-    fn knock(&self, session: &Session, link: &BrowserLink) -> Option<Client<Arena>> {
-        let token = self.ticket.clone().or_else(|| session.token())?;
+    fn knock(&mut self, session: &Session, link: &BrowserLink) -> Option<Client<Arena>> {
+        self.server = session.text("server")?;
+        let ticket = self.ticket.take().filter(|(server, _)| *server == self.server);
+        let token = ticket.map(|(_, ticket)| ticket).or_else(|| session.token())?;
         let content = u64::from_str_radix(&session.text("matches.0.content")?, 16).ok()?;
         let (server, now, random) = (link.server(), self.clock.now(), &mut BrowserRandom);
         let client = Client::new(server, token, find(content)?, View::default(), now, random);

@@ -33,14 +33,20 @@ pub(crate) struct Match {
 struct Desk {
     door: Door,
     game: Match,
+    /// Another after each start: tickets of an earlier one are worth nothing.
+    server: String,
     clock: Clock,
     limiter: Mutex<Limiter>,
 }
 
 /// Answers at `/session.json`.
 pub(super) fn router(door: Door, game: Match) -> Router {
-    let limiter = Mutex::new(Limiter::new(TOKENS, &mut SystemRandom::new()));
-    let desk = Desk { door, game, clock: Clock::start(), limiter };
+    let random = &mut SystemRandom::new();
+    let limiter = Mutex::new(Limiter::new(TOKENS, random));
+    let mut server = [0; 8];
+    random.fill(&mut server);
+    let server = digits(&server);
+    let desk = Desk { door, game, server, clock: Clock::start(), limiter };
     Router::new().route("/session.json", get(answer)).with_state(Arc::new(desk))
 }
 
@@ -90,6 +96,7 @@ impl Desk {
             .map(|address| json!({ "port": address.port(), "path": PLAY_PATH, "hashes": hashes }));
         json!({
             "build": env!("CARGO_PKG_VERSION"),
+            "server": self.server,
             "matches": [game],
             "webtransport": webtransport,
             "websocket": { "path": PLAY_PATH, "tls": self.door.is_tls() },
