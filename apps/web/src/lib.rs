@@ -162,10 +162,11 @@ impl Page {
             }
         };
         let [x, y, z] = place;
-        format!(
-            r#"{{"stage":"{stage}","road":"{road}","player":{player},"tick":{tick},"x":{x},"y":{y},"z":{z},"joins":{},"reason":{:?}}}"#,
-            self.joins, self.reason
-        )
+        format!(r#"{{"stage":"{stage}","road":"{road}","player":{player},"tick":{tick},"#,)
+            + &format!(
+                r#""x":{x},"y":{y},"z":{z},"joins":{},"reason":{:?}}}"#,
+                self.joins, self.reason
+            )
     }
 
     fn knock(&mut self, session: &Session, link: &BrowserLink) -> Option<Client<Arena>> {
