@@ -21,8 +21,8 @@ fn start() -> Both {
 }
 
 fn run<T>(task: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all();
-    runtime.build().unwrap().block_on(task)
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    runtime.worker_threads(1).enable_all().build().unwrap().block_on(task)
 }
 
 /// What a browser does for a page of this origin.
