@@ -1,0 +1,10 @@
+//! The page on which the arena is played in a browser: one canvas, some HTML, the same rules and the same library as
+//! the server. What knows no browser is built and tested natively too.
+
+// Natively there is no page that would use it.
+#![cfg_attr(not(target_arch = "wasm32"), allow(dead_code))]
+
+mod camera;
+mod colours;
+mod mesh;
+mod shapes;
