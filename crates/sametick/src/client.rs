@@ -8,7 +8,7 @@ use crate::events::Effect;
 use crate::follow::{SnapshotClient, content_of};
 use crate::game::Game;
 use crate::peer::Peer;
-use crate::secure::{ClientToken, Denial, Random};
+use crate::secure::{ClientToken, Denial, Random, TlsSession};
 use crate::serve::{EVENT, SNAPSHOT, WELCOME};
 use crate::server::OPEN_PROTOCOL;
 use crate::succession::{CHARGE, ORDER, REIGN, Route, STATE};
@@ -95,6 +95,14 @@ impl<G: Game> Client<G> {
             was_denied: false,
             route: Route::new(random),
         }
+    }
+
+    /// Plays through a TLS session that a link has vouched for, where packets need not be sealed again.
+    /// Call it before the first [`transmit`](Client::transmit), and give it no datagram that came
+    /// otherwise.
+    pub fn within(mut self, session: TlsSession) -> Self {
+        self.dialer = self.dialer.within(session);
+        self
     }
 
     /// Knocks at a server that is open to anyone.
