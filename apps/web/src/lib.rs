@@ -6,5 +6,13 @@
 
 mod camera;
 mod colours;
+mod conditions;
+#[cfg(target_arch = "wasm32")]
+mod draw;
+mod figure;
+mod inside;
 mod mesh;
+mod particles;
+mod scene;
+mod session;
 mod shapes;
