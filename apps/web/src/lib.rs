@@ -4,15 +4,26 @@
 // Natively there is no page that would use it.
 #![cfg_attr(not(target_arch = "wasm32"), allow(dead_code))]
 
+#[cfg(target_arch = "wasm32")]
+mod app;
 mod camera;
 mod colours;
 mod conditions;
 #[cfg(target_arch = "wasm32")]
 mod draw;
 mod figure;
+mod hitmarks;
+mod hud;
+mod input;
 mod inside;
 mod mesh;
+#[cfg(target_arch = "wasm32")]
+mod page;
 mod particles;
 mod scene;
 mod session;
+mod settings;
 mod shapes;
+#[cfg(target_arch = "wasm32")]
+mod sound;
+mod spectator;
