@@ -76,8 +76,10 @@
 //! | [`Model`], [`Rates`], [`View`] | which network model: what the server does, and how a client sees it |
 //! | [`relevance`] | whom a player may know of |
 //! | `Hosted`, `succession` | a game that one of its players hosts, and what happens when that one leaves |
+//! | [`health`] | what a net graph shows, and warnings that say whose fault it is |
 //! | [`channel`] | one connection's messages, over packets that may be lost |
 //! | [`network`] | bad networks, simulated |
+//! | [`replay`] | recorded matches: played again, compared, looked at |
 //! | `secure` | handshake and sealed packets; needs the feature `secure` |
 //! | `endpoint` | a server's connections and a client's, handshake to goodbye; likewise |
 
@@ -107,10 +109,14 @@ pub mod endpoint;
 mod entities;
 mod entity;
 mod events;
+#[cfg(feature = "secure")]
+mod extra;
 mod eye;
 mod fields;
 mod follow;
 mod game;
+mod heading;
+pub mod health;
 #[cfg(feature = "secure")]
 mod hosted;
 mod interpolate;
@@ -127,6 +133,7 @@ mod rates;
 mod received;
 pub mod record;
 pub mod relevance;
+pub mod replay;
 mod rewind;
 #[cfg(feature = "secure")]
 pub mod secure;
@@ -158,6 +165,8 @@ pub use dice::Dice;
 pub use entities::{Entities, KindOf, Layouts};
 pub use entity::{ENTITY_SLOTS_MAX, EntityId, GENERATIONS_MAX};
 pub use events::{Effect, FRESH_EFFECTS_MAX, HELD_EVENTS_MAX, SAVED_EVENTS_MAX};
+#[cfg(feature = "secure")]
+pub use extra::Extra;
 pub use fields::{Field, Fields, Networked};
 pub use game::{
     Audience, Delivery, EVENTS_PER_TICK_MAX, EventKey, Game, NoEvent, REPEATS_MAX, Turn,

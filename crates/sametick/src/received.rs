@@ -15,6 +15,7 @@ use std::ops::Range;
 
 /// What a part brought.
 pub(crate) struct ReceivedPart<'a> {
+    pub(crate) number: u64,
     /// The table that it names.
     pub(crate) table: &'a Table,
     /// The slots that it is about.
@@ -93,12 +94,17 @@ impl ServerTables {
         let place = self.tables.partition_point(|table| table.number < number);
         let table = &self.tables.get(place).filter(|kept| kept.number == number)?.table;
         let slots = first * CHUNK_SLOTS..end * CHUNK_SLOTS;
-        Some(ReceivedPart { table, slots, held: held.unwrap_or_default() })
+        Some(ReceivedPart { number, table, slots, held: held.unwrap_or_default() })
     }
 
     #[cfg(test)]
     pub(crate) fn kept(&self) -> usize {
         self.tables.len()
+    }
+
+    /// The newest part.
+    pub(crate) fn newest(&self) -> u64 {
+        self.newest
     }
 
     /// The newest part and, a bit each, which of the 32 before it were decoded.
@@ -188,7 +194,7 @@ fn read_changed(bits: &mut BitReader<'_>, in_sight: u32) -> u32 {
 }
 
 /// The number nearest to `around` with these low bits; before the first there is none.
-fn nearest(around: u64, low: u16) -> u64 {
+pub(crate) fn nearest(around: u64, low: u16) -> u64 {
     let ahead = low.wrapping_sub(around as u16).cast_signed();
     around.checked_add_signed(i64::from(ahead)).unwrap_or(0)
 }

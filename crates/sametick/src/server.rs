@@ -4,13 +4,16 @@ use crate::authority::Claim;
 use crate::channel::{CloseReason, Event, PAYLOAD_BYTES_MAX, Statistics};
 use crate::endpoint::{Answer, Listener, ListenerConfig, ListenerEvent};
 use crate::game::{Game, Verdict};
+use crate::health::{Pace, Pacing};
 use crate::peer::Peer;
 use crate::rates::Rates;
+use crate::replay::Recording;
 use crate::secure::{ConnectionId, GateConfig, Past, Random, TlsSession, TokenKey, is_handshake};
-use crate::serve::{EVENT, SnapshotServer, WELCOME};
+use crate::serve::{EVENTS, SnapshotServer, WELCOME};
 use crate::succession::{Hosting, Stage};
 use crate::time::{Span, Time};
 use crate::world::{PlayerId, World};
+use std::sync::Arc;
 
 /// A player who drops out keeps its place for so long.
 pub const PLACE_KEPT: Span = Span::seconds(60);
@@ -111,6 +114,7 @@ pub struct Server<G: Game> {
     /// Messages that no client of ours writes.
     pub(crate) malformed: u64,
     pub(crate) measured_at: Time,
+    pub(crate) pacing: Pacing,
     /// If one of the players runs it.
     pub(crate) hosting: Option<Box<Hosting>>,
 }
@@ -120,6 +124,16 @@ pub(crate) struct Seat {
     pub(crate) client_id: u64,
     pub(crate) connection: Option<ConnectionId>,
     pub(crate) away_since: Time,
+    /// Snapshots since it was told how many, and how far back its last command was judged.
+    pub(crate) snapshots: u32,
+    pub(crate) rewound: Option<Span>,
+}
+
+impl Seat {
+    /// Of somebody who is to come, or to come back.
+    pub(crate) fn away(player: PlayerId, client_id: u64, away_since: Time) -> Self {
+        Self { player, client_id, connection: None, away_since, snapshots: 0, rewound: None }
+    }
 }
 
 impl<G: Game> Server<G> {
@@ -139,6 +153,7 @@ impl<G: Game> Server<G> {
             events: Vec::new(),
             malformed: 0,
             measured_at: now,
+            pacing: Pacing::default(),
             hosting: None,
         }
     }
@@ -152,7 +167,7 @@ impl<G: Game> Server<G> {
         now: Time,
         random: &mut dyn Random,
     ) -> Self {
-        Self::new(open_config(random), content, seed, rates, now, random)
+        Self::new(ListenerConfig::open(random), content, seed, rates, now, random)
     }
 
     /// Takes a datagram; its bytes are of no use afterwards. An answer goes back to the same peer.
@@ -219,24 +234,22 @@ impl<G: Game> Server<G> {
             self.half.advance(now);
         }
         self.measure(now);
-        for seat in &self.seats {
+        for seat in &mut self.seats {
             let Some(connection) = seat.connection else { continue };
             if !self.half.has_news_for(seat.player) {
                 continue;
             }
-            for (is_reliable, event) in self.half.take_events(seat.player) {
-                let message = [&[EVENT], &event[..]].concat();
-                if !is_reliable {
-                    self.listener.send_unreliable(connection, 0, &message);
-                } else if self.listener.send_reliable(connection, &message).is_err() {
-                    self.listener.close(now, connection, CloseReason::Backlogged);
-                }
+            let events = self.half.take_events(seat.player);
+            if !events.is_empty() {
+                send_events(&mut self.listener, now, connection, &events);
             }
             let budget = self.listener.budget_bytes(now, connection);
-            let listener = &mut self.listener;
+            let (listener, mut is_told) = (&mut self.listener, false);
             self.half.write(seat.player, PAYLOAD_BYTES_MAX, budget, |number, part| {
                 listener.send_unreliable(connection, number as u32, part);
+                is_told = true;
             });
+            seat.snapshots += u32::from(is_told);
         }
     }
 
@@ -307,6 +320,13 @@ impl<G: Game> Server<G> {
         self.half.repeated
     }
 
+    /// Takes down how long the owner's computer worked for this server since this was last said: receiving,
+    /// advancing and sending. Say it after each round of these; players are then told once a second how long
+    /// ticks take, and can see when the server is at fault.
+    pub fn worked(&mut self, took: Span) {
+        self.pacing.worked(took, self.half.world.tick());
+    }
+
     /// Says goodbye to everyone, because the server stops. They have heard it when there are no
     /// [`players`](Server::players) left; until then it is driven as before.
     pub fn close(&mut self, now: Time) {
@@ -330,17 +350,96 @@ impl<G: Game> Server<G> {
         self.half.claims.drain(..).collect()
     }
 
+    /// Records the match from now on, in place of what was recorded before; see [`replay`](crate::replay). It
+    /// changes nothing of the game. A recording is of one match: [`change`](Server::change) ends it.
+    ///
+    /// Nothing is written anywhere: take the bytes after each [`advance`](Server::advance) and hand them to a thread
+    /// of your own that appends them to a file. What is taken is whole blocks, good for what was played up to a
+    /// second ago. When [`RECORDING_WAITING_BYTES_MAX`](crate::replay::RECORDING_WAITING_BYTES_MAX) wait, it ends.
+    ///
+    /// ```
+    /// use sametick::replay::{Recording, Replay};
+    /// use sametick::secure::SystemRandom;
+    /// use sametick::{Fields, Game, Networked, NoEvent, Rates, Server, Tick, Time, Turn, World};
+    ///
+    /// #[derive(Clone, Debug, Default, PartialEq)]
+    /// pub struct Lamp { pub hours: u16 }
+    /// impl Networked for Lamp {
+    ///     fn fields<F: Fields>(&mut self, f: &mut F) { f.bits("hours", &mut self.hours, 16); }
+    /// }
+    /// sametick::entities! { pub enum Entity { Lamp } }
+    ///
+    /// struct Lamps;
+    /// impl Game for Lamps {
+    ///     type Entity = Entity;
+    ///     type Command = Lamp;
+    ///     type Event = NoEvent;
+    ///     type Content = ();
+    ///     fn populate(_content: &(), world: &mut World<Entity>) {
+    ///         world.spawn(Lamp::default());
+    ///     }
+    ///     fn step(world: &mut World<Entity>, _turn: &Turn<'_, Self>) {
+    ///         world.all_mut::<Lamp>().for_each(|(_, lamp)| lamp.hours += 1);
+    ///     }
+    /// }
+    ///
+    /// let random = &mut SystemRandom::new();
+    /// let mut server = Server::<Lamps>::open((), 7, Rates::default(), Time::ZERO, random);
+    /// server.record(&Recording::new("1.0", "lamps = 1"));
+    /// let mut file = Vec::new();
+    /// for millis in (0..5_000).step_by(10) {
+    ///     server.advance(Time::from_millis(millis));
+    ///     file.extend(server.take_recording());
+    /// }
+    /// file.extend(server.finish_recording());
+    ///
+    /// let mut replay = Replay::<Lamps>::open(file, ())?;
+    /// assert_eq!(replay.verify()?.divergence, None);
+    /// replay.seek(Tick(60))?;
+    /// assert_eq!(replay.world().all::<Lamp>().next().unwrap().1.hours, 60);
+    /// # Ok::<(), sametick::replay::ReplayError>(())
+    /// ```
+    pub fn record(&mut self, recording: &Recording) {
+        self.half.record(recording);
+    }
+
+    /// Whether the match is being recorded: not any more once it has ended by itself.
+    pub fn is_recording(&self) -> bool {
+        self.half.is_recording()
+    }
+
+    /// What was recorded since this was last asked, in whole blocks.
+    pub fn take_recording(&mut self) -> Vec<u8> {
+        self.half.take_recording()
+    }
+
+    /// Ends the recording, and gives the rest of it.
+    pub fn finish_recording(&mut self) -> Vec<u8> {
+        self.half.finish_recording();
+        self.half.take_recording()
+    }
+
     /// Tells the rules' side how long round trips take, now and then.
     fn measure(&mut self, now: Time) {
         if now - self.measured_at < MEASURED_EVERY {
             return;
         }
         self.measured_at = now;
-        for seat in &self.seats {
+        for seat in &mut self.seats {
             let statistics = seat.connection.and_then(|of| self.listener.statistics(of));
             if let Some(statistics) = statistics {
-                self.half.measure(seat.player, statistics.round_trip.minimum);
+                seat.rewound = self.half.measure(seat.player, statistics.round_trip.minimum);
             }
+        }
+        let Some(pace) = self.pacing.take(now) else { return };
+        let Rates { ticks_per_snapshot, rewinding, .. } = self.half.rates;
+        for seat in &mut self.seats {
+            let snapshots = std::mem::take(&mut seat.snapshots);
+            let Some(connection) = seat.connection else { continue };
+            let rewinds_at_most = rewinding.at_most;
+            let rewound = seat.rewound.filter(|_| rewinds_at_most > Span::ZERO);
+            let pace = Pace { snapshots, ticks_per_snapshot, rewinds_at_most, rewound, ..pace };
+            self.listener.send_unreliable(connection, 0, &pace.write());
         }
     }
 
@@ -385,9 +484,8 @@ impl<G: Game> Server<G> {
             None => {
                 let taken = |id: &u16| self.seats.iter().any(|seat| seat.player == PlayerId(*id));
                 let player = PlayerId((0..).find(|id| !taken(id)).unwrap_or_default());
-                let away_since = Time::ZERO;
                 let connection = Some(connection);
-                self.seats.push(Seat { player, client_id, connection, away_since });
+                self.seats.push(Seat { connection, ..Seat::away(player, client_id, Time::ZERO) });
                 (player, self.half.join(player))
             }
         };
@@ -400,23 +498,56 @@ impl<G: Game> Server<G> {
     }
 }
 
+/// Says what happened. What may be lost goes together, as much as fits one packet; nothing overtakes what must arrive.
+fn send_events(listener: &mut Listener, now: Time, to: ConnectionId, events: &[(bool, Arc<[u8]>)]) {
+    let mut together = vec![EVENTS];
+    let flush = |together: &mut Vec<u8>, listener: &mut Listener| {
+        if together.len() > 1 {
+            listener.send_unreliable(to, 0, together);
+            together.truncate(1);
+        }
+    };
+    for (is_reliable, message) in events {
+        // All but its kind.
+        let event = &message[1..];
+        let length = u8::try_from(event.len()).ok().filter(|_| !is_reliable);
+        if length.is_none() || together.len() + 1 + event.len() > PAYLOAD_BYTES_MAX {
+            flush(&mut together, listener);
+        }
+        if let Some(length) = length {
+            together.push(length);
+            together.extend_from_slice(event);
+        } else if !is_reliable {
+            listener.send_unreliable(to, 0, message);
+        } else if listener.send_reliable(to, message).is_err() {
+            listener.close(now, to, CloseReason::Backlogged);
+        }
+    }
+    flush(&mut together, listener);
+}
+
 /// How often round trips are looked at.
 const MEASURED_EVERY: Span = Span::millis(500);
 
 /// What games of open servers call themselves.
 pub(crate) const OPEN_PROTOCOL: u64 = 0x5a6d_e71c_0001;
 
-/// How an open server listens.
-pub(crate) fn open_config(random: &mut dyn Random) -> ListenerConfig {
-    let past = Past::Unknown { started_unix_seconds: 0 };
-    let ticket_key = TokenKey::generate(random);
-    ListenerConfig {
-        gate: GateConfig::new(OPEN_PROTOCOL, TokenKey::PUBLISHED, ticket_key, past),
-        channel: crate::channel::Settings::default(),
-        connections_max: 256,
-        unix_seconds_at_zero: 0,
+impl ListenerConfig {
+    /// How a server listens that lets in anyone.
+    pub fn open(random: &mut dyn Random) -> Self {
+        let past = Past::Unknown { started_unix_seconds: 0 };
+        let ticket_key = TokenKey::generate(random);
+        Self {
+            gate: GateConfig::new(OPEN_PROTOCOL, TokenKey::PUBLISHED, ticket_key, past),
+            channel: crate::channel::Settings::default(),
+            connections_max: OPEN_CONNECTIONS_MAX,
+            unix_seconds_at_zero: 0,
+        }
     }
 }
+
+/// As many as the largest maps are made for.
+const OPEN_CONNECTIONS_MAX: usize = 1024;
 
 /// What the listener said, kept until it can be acted on.
 enum Heard {
