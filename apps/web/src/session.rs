@@ -4,6 +4,7 @@
 use crate::conditions::Wanted;
 use crate::inside::Inside;
 use sametick::channel::{CloseReason, Statistics};
+use sametick::health::Observation;
 use sametick::secure::{ClientToken, Random};
 use sametick::{Client, ClientEvent, Effect, EntityId, Peer, PlayerId, Span, Tick, Time, View, World};
 use sametick_arena::map::MAPS;
@@ -54,6 +55,7 @@ pub(crate) struct Session {
     /// Whether another map is played than when this was last asked.
     has_new_content: bool,
     own: Option<EntityId>,
+    tick_length: Option<Span>,
 }
 
 impl Session {
@@ -92,6 +94,7 @@ impl Session {
             speller: Speller::default(),
             has_new_content: true,
             own: None,
+            tick_length: None,
         }
     }
 
@@ -172,6 +175,18 @@ impl Session {
     /// Whether another map is to be drawn.
     pub(crate) fn take_new_content(&mut self) -> bool {
         std::mem::take(&mut self.has_new_content)
+    }
+
+    /// What was measured since this was last asked.
+    pub(crate) fn observe(&mut self) -> Observation {
+        let seen = self.client.observe();
+        self.tick_length = seen.tick_length.or(self.tick_length);
+        seen
+    }
+
+    /// How long a tick takes, once that is known.
+    pub(crate) fn tick_length(&self) -> Option<Span> {
+        self.tick_length
     }
 
     /// The library's client.

@@ -1,0 +1,596 @@
+//! The page at work: each frame takes what happened, drives the match, and draws it. Owns everything, decides little.
+
+use crate::camera::Camera;
+use crate::draw::{Pane, Renderer};
+use crate::effects::{Noise, Stage};
+use crate::figure::{self, Figures};
+use crate::hitmarks::{HitMarks, bearing};
+use crate::hud::Feed;
+use crate::input::{Action, Hands};
+use crate::killcam::{Recorder, Replay};
+use crate::mesh;
+use crate::outside::{Joining, Match, Progress};
+use crate::page::{self, Happening, Page};
+use crate::particles::Particles;
+use crate::scene::{Look, Scene, Side};
+use crate::session::{Session, Standing, named_content};
+use crate::settings::Settings;
+use crate::sound::Speakers;
+use crate::spectator::Spectator;
+use sametick::health::{Health, Link, Work};
+use sametick::secure::ClientToken;
+use sametick::{PlayerId, Span, Text, Tick, Time, World};
+use sametick_arena::{Command, Entity, Fighter};
+use sametick_links::Clock;
+use sametick_links::browser::BrowserRandom;
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::{HtmlCanvasElement, WebGl2RenderingContext as Gl, WebGlContextAttributes};
+
+/// A frame that took longer counts as this long for what only moves for the eye.
+const FRAME_SECONDS_MAX: f32 = 0.1;
+/// How long the arc around the crosshair shows from where one was hurt.
+const HURT_SECONDS: f32 = 0.9;
+/// How many such arcs there are.
+const HURTS_MAX: usize = 4;
+
+/// Which screen is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Screen {
+    /// A match to look at, and the way into it.
+    First,
+    /// One's own.
+    Play,
+}
+
+/// Everything.
+pub(crate) struct App {
+    pub(crate) page: Page,
+    canvas: HtmlCanvasElement,
+    renderer: Renderer,
+    pub(crate) settings: Settings,
+    pub(crate) problems: Vec<String>,
+    clock: Clock,
+    last: Time,
+    pub(crate) screen: Screen,
+    pub(crate) session: Option<Session>,
+    joining: Option<Joining>,
+    pub(crate) matches: Vec<Match>,
+    /// What to say about the connection, if it is not as it should be.
+    pub(crate) notice: Option<String>,
+    pub(crate) hands: Hands,
+    is_locked: bool,
+    pub(crate) figures: Figures,
+    particles: Particles,
+    pub(crate) marks: HitMarks,
+    pub(crate) feed: Feed,
+    spectator: Spectator,
+    recorder: Recorder,
+    pub(crate) replay: Option<Replay>,
+    pub(crate) hurts: Vec<(f32, f32)>,
+    pub(crate) health: Health,
+    speakers: Option<Speakers>,
+    pub(crate) asked_key: Option<Action>,
+    pub(crate) is_typing: bool,
+    pub(crate) shows_conditions: bool,
+    pub(crate) shows_settings: bool,
+    pub(crate) draw_calls: u32,
+    pub(crate) frames: u32,
+    say: Option<Text<{ sametick_arena::SAY_BYTES_MAX }>>,
+    own_muzzle: Option<[f32; 3]>,
+    weapon_lowered: f32,
+}
+
+impl App {
+    /// Prepares the page and begins to ask for a match.
+    pub(crate) fn new() -> Result<Self, JsValue> {
+        let window = web_sys::window().ok_or("there is no window")?;
+        let document = window.document().ok_or("there is no document")?;
+        let (mut settings, mut problems) = (Settings::default(), Vec::new());
+        if let Some(kept) = storage().and_then(|storage| storage.get_item(STORED).ok().flatten()) {
+            // What an older page has kept and this one does not know is no concern of the player's.
+            let _ = settings.read(&kept);
+        }
+        problems.extend(settings.read(&window.location().search().unwrap_or_default()));
+        let canvas: HtmlCanvasElement =
+            document.get_element_by_id("view").ok_or("there is no canvas")?.dyn_into()?;
+        let wishes = WebGlContextAttributes::new();
+        wishes.set_antialias(settings.is_fine);
+        wishes.set_alpha(false);
+        let context = canvas.get_context_with_context_options("webgl2", &wishes)?;
+        let gl: Gl = context.ok_or("This browser has no WebGL 2.")?.dyn_into()?;
+        let mut renderer = Renderer::new(gl)?;
+        renderer.is_fine = settings.is_fine;
+        let clock = Clock::start();
+        let joining = (settings.server == "any").then(|| Joining::new(&settings.link));
+        let mut app = Self {
+            page: Page::new(document)?,
+            canvas,
+            renderer,
+            settings,
+            problems,
+            last: clock.now(),
+            clock,
+            screen: Screen::First,
+            session: None,
+            joining,
+            matches: Vec::new(),
+            notice: None,
+            hands: Hands::default(),
+            is_locked: false,
+            figures: Figures::default(),
+            particles: Particles::default(),
+            marks: HitMarks::default(),
+            feed: Feed::default(),
+            spectator: Spectator::default(),
+            recorder: Recorder::default(),
+            replay: None,
+            hurts: Vec::new(),
+            health: Health::new(Link::Datagrams),
+            speakers: None,
+            asked_key: None,
+            is_typing: false,
+            shows_conditions: false,
+            shows_settings: false,
+            draw_calls: 0,
+            frames: 0,
+            say: None,
+            own_muzzle: None,
+            weapon_lowered: 0.0,
+        };
+        if app.joining.is_none() {
+            app.play_inside();
+        }
+        app.prepare_page();
+        Ok(app)
+    }
+
+    /// One frame.
+    pub(crate) fn frame(&mut self) {
+        let now = self.clock.now();
+        let passed = now - self.last;
+        let seconds = (passed.as_seconds_f64() as f32).min(FRAME_SECONDS_MAX);
+        self.last = now;
+        for happening in self.page.take_happenings() {
+            self.heed(happening, now);
+        }
+        self.join(now);
+        let command = self.command();
+        let mut work = Work { frame: passed, repredicted: Span::ZERO };
+        if let Some(session) = &mut self.session {
+            session.frame(now, command);
+            work.repredicted = self.clock.now() - now;
+            let observed = session.observe();
+            self.health.frame(now, work, observed);
+        }
+        self.notice_standing(now);
+        if self.session.as_mut().is_some_and(Session::take_new_content) {
+            self.load_map();
+        }
+        self.frames += 1;
+        let camera = self.show(seconds);
+        if let (Some(speakers), Some(camera)) = (&mut self.speakers, camera) {
+            speakers.listen(&camera);
+        }
+        self.update_page(now);
+    }
+
+    /// While nobody looks there are no frames: keeps the connection alive, and draws nothing.
+    pub(crate) fn doze(&mut self) {
+        let now = self.clock.now();
+        if now - self.last < Span::millis(400) {
+            return;
+        }
+        for happening in self.page.take_happenings() {
+            self.heed(happening, now);
+        }
+        self.join(now);
+        self.hands.let_go();
+        let command = self.command();
+        if let Some(session) = &mut self.session {
+            session.frame(now, command);
+            // What nobody saw is not shown later.
+            let _ = session.take_effects();
+        }
+        self.notice_standing(now);
+    }
+
+    /// What is asked for: nothing but to watch, until one plays.
+    fn command(&mut self) -> Command {
+        let is_playing = self.screen == Screen::Play;
+        if !is_playing || self.is_typing || !self.is_locked {
+            self.hands.let_go();
+        }
+        let say = self.say.take().unwrap_or_default();
+        Command { watch: !is_playing, say, ..self.hands.command() }
+    }
+
+    fn join(&mut self, now: Time) {
+        let Some(joining) = &mut self.joining else { return };
+        match joining.step(self.settings.view(), &self.settings.wanted, now) {
+            Progress::UnderWay => {}
+            Progress::Joined(mut session) => {
+                self.matches = std::mem::take(&mut joining.matches);
+                self.joining = None;
+                session.call(&self.settings.name);
+                let is_stream = session.road().name() == "WebSocket";
+                self.health = Health::new(if is_stream { Link::Stream } else { Link::Datagrams });
+                self.session = Some(*session);
+                self.recorder.clear();
+                self.figures = Figures::default();
+            }
+            // The first time there is none, the page plays by itself; later it waits for the one it knew.
+            Progress::Failed(_) if self.session.is_none() && self.matches.is_empty() => {
+                self.joining = None;
+                self.play_inside();
+            }
+            Progress::Failed(reason) => self.notice = Some(format!("{reason} Trying again.")),
+        }
+    }
+
+    /// A match in this page.
+    fn play_inside(&mut self) {
+        let Some(content) = named_content(&self.settings.map, "ffa") else { return };
+        let now = self.clock.now();
+        let (bots, view) = (self.settings.bots, self.settings.view());
+        let mut session = Session::inside(&content, bots, view, now, &mut BrowserRandom);
+        session.set_conditions(&self.settings.wanted);
+        session.call(&self.settings.name);
+        self.session = Some(session);
+    }
+
+    /// Says in words how the connection stands, and comes back when it was lost.
+    fn notice_standing(&mut self, now: Time) {
+        let Some(session) = &self.session else { return };
+        match session.standing() {
+            Standing::Playing if self.joining.is_none() => self.notice = None,
+            Standing::Lost(reason) if self.joining.is_none() => {
+                self.notice = Some(format!("{reason} Trying again."));
+                let ticket: Option<ClientToken> = session.client().ticket().cloned();
+                let denied = reason.contains("did not let us in");
+                self.joining = Some(Joining::again(&self.settings.link, ticket.filter(|_| !denied), now));
+            }
+            _ => {}
+        }
+    }
+
+    fn load_map(&mut self) {
+        let Some(session) = &self.session else { return };
+        let map = &session.content().map;
+        let doors = map.doors.iter().map(|door| &door.brushes);
+        let brushes = doors.chain(map.lifts.iter().map(|lift| &lift.brushes));
+        let movers: Vec<mesh::Mesh> = brushes.map(|brushes| mesh::of_mover(brushes, &map.title)).collect();
+        if let Err(problem) = self.renderer.load(&mesh::of_map(map), &movers) {
+            self.notice = Some(format!("The map cannot be drawn: {problem}"));
+        }
+    }
+
+    /// Shows what is to be seen; from where, if there is anything.
+    fn show(&mut self, seconds: f32) -> Option<Camera> {
+        let mut session = self.session.take()?;
+        let camera = self.show_match(&mut session, seconds);
+        self.session = Some(session);
+        camera
+    }
+
+    fn show_match(&mut self, session: &mut Session, seconds: f32) -> Option<Camera> {
+        let effects = session.take_effects();
+        let me = session.me();
+        let own = session.own().map(|(id, fighter)| (id, fighter.clone()));
+        let world = session.shown()?;
+        let content = session.content();
+        let playing = self.screen == Screen::Play;
+        let is_alive = playing && own.as_ref().is_some_and(|(_, fighter)| fighter.is_alive());
+        let watched = self.spectator.watched.and_then(|id| world.get::<Fighter>(id)).map(|f| PlayerId(f.player));
+        let side = Side::of(world, content, if playing { me } else { watched });
+        let mut stage = Stage {
+            world,
+            content,
+            side,
+            own: own.as_ref().filter(|_| playing).map(|(id, _)| (*id, (self.hands.yaw, self.hands.pitch))),
+            own_muzzle: self.own_muzzle.take(),
+            figures: &mut self.figures,
+            particles: &mut self.particles,
+            marks: &mut self.marks,
+            feed: &mut self.feed,
+            noises: Vec::new(),
+            hurts: Vec::new(),
+            death: None,
+            spawned: None,
+        };
+        stage.show(effects);
+        let Stage { mut noises, hurts, death, spawned, .. } = stage;
+        self.figures.pass(world, seconds, |id, heard| {
+            let figure::Heard::Step(place) = heard;
+            let is_own = own.as_ref().is_some_and(|(own, _)| *own == id);
+            noises.push((Noise::Step, (!is_own).then_some(place)));
+        });
+        if let Some(speakers) = &mut self.speakers {
+            noises.into_iter().for_each(|(noise, at)| speakers.play(noise, at));
+        }
+        self.pass(seconds, session.client().snapshot().map_or(Tick(0), World::tick));
+        if let Some((_, fighter)) = &own {
+            let arcs = hurts.iter().map(|(from, _)| (bearing(fighter, self.hands.yaw, *from), HURT_SECONDS));
+            self.hurts.extend(arcs);
+            let extra = self.hurts.len().saturating_sub(HURTS_MAX);
+            self.hurts.drain(..extra);
+        }
+        if let Some(at) = spawned {
+            self.begin_life(session, at);
+        }
+        let camera = match &own {
+            Some((id, fighter)) if is_alive => self.own_camera(*id, fighter, seconds),
+            _ => self.gliding_camera(world, content, seconds),
+        };
+        session.client().snapshot().into_iter().for_each(|snapshot| self.recorder.snapshot(snapshot));
+        if is_alive {
+            self.recorder.screen(world.tick(), camera, world);
+        }
+        if let (Some((key, event)), Some((id, _))) = (death, &own) {
+            self.replay = self.death(session, key.tick, *id, event.by);
+        }
+        self.draw(session, world, &camera, side, own.as_ref().filter(|_| is_alive));
+        Some(camera)
+    }
+
+    /// Lets time pass for what is only shown.
+    fn pass(&mut self, seconds: f32, snapshot: Tick) {
+        self.particles.pass(seconds);
+        self.marks.settle(snapshot);
+        self.marks.pass(seconds);
+        self.feed.pass(seconds);
+        self.hurts.iter_mut().for_each(|(_, left)| *left -= seconds);
+        self.hurts.retain(|(_, left)| *left > 0.0);
+        if let Some(replay) = &mut self.replay {
+            replay.left -= seconds;
+        }
+        if self.replay.as_ref().is_some_and(|replay| replay.left <= 0.0) {
+            self.replay = None;
+        }
+    }
+
+    /// A new life looks where its place on the map does.
+    fn begin_life(&mut self, session: &Session, at: [f32; 3]) {
+        let near = |place: [f32; 3]| (0..3).map(|axis| (place[axis] - at[axis]).powi(2)).sum::<f32>();
+        let spawns = session.content().map.spawns.iter();
+        if let Some(spawn) = spawns.min_by(|a, b| near(a.place).total_cmp(&near(b.place))) {
+            (self.hands.yaw, self.hands.pitch) = (spawn.yaw, 0.0);
+        }
+    }
+
+    fn own_camera(&mut self, id: sametick::EntityId, fighter: &Fighter, seconds: f32) -> Camera {
+        let bob = self.figures.get(id).bob() * 0.025;
+        let mut eye = fighter.eye();
+        eye[2] += bob;
+        let lowered = if fighter.reloading > 0.0 { 1.0 } else { 0.0 };
+        self.weapon_lowered += (lowered - self.weapon_lowered) * (1.0 - (-12.0 * seconds).exp());
+        let width = self.settings.field_of_view.to_radians();
+        Camera { eye, yaw: self.hands.yaw, pitch: self.hands.pitch, width, shift: 0.0 }
+    }
+
+    fn gliding_camera(&mut self, world: &World<Entity>, content: &sametick_arena::Content, seconds: f32) -> Camera {
+        let mut camera = self.spectator.look(world, &content.map, seconds);
+        if self.screen == Screen::First {
+            camera.shift = 0.33;
+        }
+        camera
+    }
+
+    fn death(&self, session: &Session, tick: Tick, own: sametick::EntityId, by: Option<sametick::EntityId>) -> Option<Replay> {
+        let killer = by.filter(|killer| *killer != own)?;
+        let world = session.shown()?;
+        let player = world.get::<Fighter>(killer)?.player;
+        let rewound = session.road().rewound(PlayerId(player), tick);
+        let rewound = rewound.zip(session.tick_length());
+        self.recorder.replay(tick, (own, killer), &crate::hud::name(world, player), rewound)
+    }
+
+    fn draw(
+        &mut self,
+        session: &Session,
+        world: &World<Entity>,
+        camera: &Camera,
+        side: Side,
+        own: Option<&(sametick::EntityId, Fighter)>,
+    ) {
+        let [width, height] = self.fit_canvas();
+        let dt = session.tick_length().map_or(1.0 / 60.0, |length| length.as_seconds_f64() as f32);
+        let content = session.content();
+        let look = |world: &World<Entity>, hidden| Look { content, ticks: f64::from(world.tick().0), dt, side, hidden };
+        let split = self.replay.as_ref().filter(|_| self.screen == Screen::Play);
+        if let Some(replay) = split {
+            let still = Particles::default();
+            let half = if replay.theirs.is_some() { width / 2 } else { width };
+            let (shown, eyes) = &replay.mine;
+            let scene = Scene::of(shown, &look(shown, Some(replay.own)), &self.figures, &still);
+            self.renderer.draw(&scene, eyes, [0, 0, half, height]);
+            if let Some((shown, eyes)) = &replay.theirs {
+                let scene = Scene::of(shown, &look(shown, Some(replay.killer)), &self.figures, &still);
+                self.renderer.draw(&scene, eyes, [half, 0, width - half, height]);
+            }
+        } else {
+            let mut scene = Scene::of(world, &look(world, own.map(|(id, _)| *id)), &self.figures, &self.particles);
+            if let Some((id, fighter)) = own {
+                let figure = self.figures.get(*id);
+                self.own_muzzle = Some(figure::hands(camera, fighter, figure, self.weapon_lowered, &mut scene));
+            }
+            if let Some(truth) = session.road().truth().filter(|_| self.settings.ghosts) {
+                let others = truth.all::<Fighter>().filter(|(id, _)| own.is_none_or(|(own, _)| own != id));
+                others.for_each(|(_, fighter)| figure::ghost(fighter, &mut scene));
+            }
+            let pane: Pane = [0, 0, width, height];
+            self.renderer.draw(&scene, camera, pane);
+        }
+        self.draw_calls = self.renderer.take_draw_calls();
+    }
+
+    fn fit_canvas(&self) -> [i32; 2] {
+        let ratio = web_sys::window().map_or(1.0, |window| window.device_pixel_ratio()).clamp(0.5, 2.0);
+        let dots = |length: i32| ((f64::from(length) * ratio) as u32).max(1);
+        let (width, height) = (dots(self.canvas.client_width()), dots(self.canvas.client_height()));
+        if (self.canvas.width(), self.canvas.height()) != (width, height) {
+            self.canvas.set_width(width);
+            self.canvas.set_height(height);
+        }
+        [width as i32, height as i32]
+    }
+}
+
+/// Under which name choices are kept.
+const STORED: &str = "sametick.settings";
+
+fn storage() -> Option<web_sys::Storage> {
+    web_sys::window().and_then(|window| window.local_storage().ok().flatten())
+}
+
+// What happens.
+impl App {
+    fn heed(&mut self, happening: Happening, now: Time) {
+        match happening {
+            Happening::Down { key, in_field } => self.key_down(&key, in_field),
+            Happening::Up { key } => {
+                if let Some(action) = self.settings.bindings.action(&key) {
+                    self.hands.release(action);
+                }
+            }
+            Happening::Moved { right, down } => self.hands.turn(right, down, self.settings.sensitivity),
+            Happening::Wheel { down } => self.hands.wheel(down),
+            Happening::Lock(is_locked) => {
+                self.is_locked = is_locked;
+                if !is_locked {
+                    self.hands.let_go();
+                }
+            }
+            Happening::Do(what) => self.act(&what),
+            Happening::Set { name, value } => self.set(&name, &value),
+            Happening::Said(words) => {
+                self.say = Some(Text::cut(words.trim()));
+                self.stop_typing();
+            }
+            Happening::Hidden(_) => self.hands.let_go(),
+            Happening::Gone => {
+                if let Some(session) = &mut self.session {
+                    session.close(now);
+                }
+            }
+        }
+    }
+
+    fn key_down(&mut self, key: &str, in_field: bool) {
+        if let Some(action) = self.asked_key.take() {
+            if key != "Escape" {
+                self.settings.bindings.bind(action, key);
+                self.remember();
+            }
+            return;
+        }
+        if self.is_typing {
+            if key == "Escape" {
+                self.stop_typing();
+            }
+            return;
+        }
+        let is_first = self.screen == Screen::First && !self.shows_settings;
+        if is_first && matches!(key, "Enter" | "NumpadEnter") {
+            self.act("play");
+            return;
+        }
+        if in_field || self.screen == Screen::First {
+            return;
+        }
+        let Some(action) = self.settings.bindings.action(key) else { return };
+        match action {
+            Action::Graph => self.settings.graph = self.settings.graph.next(),
+            Action::Conditions => self.act("conditions"),
+            Action::Ghosts => self.settings.ghosts = !self.settings.ghosts,
+            Action::Say if self.is_locked => {
+                self.is_typing = true;
+                self.hands.let_go();
+                self.page.shown("say", true);
+                self.page.focus("words", true);
+            }
+            _ => {}
+        }
+        // Any step or shot of a new life ends the look at the old one.
+        let is_deed = !matches!(action, Action::Scores | Action::Graph | Action::Conditions | Action::Ghosts | Action::Say);
+        if is_deed && self.replay.as_ref().is_some_and(|replay| replay.left < 2.6) {
+            self.replay = None;
+        }
+        self.hands.press(action);
+        self.page_after_key();
+    }
+
+    fn stop_typing(&mut self) {
+        self.is_typing = false;
+        self.page.shown("say", false);
+        self.page.focus("words", false);
+    }
+
+    fn act(&mut self, what: &str) {
+        match what {
+            "play" | "resume" => {
+                self.screen = Screen::Play;
+                self.shows_settings = false;
+                self.page.focus("name", false);
+                page::lock(&self.canvas);
+                if self.speakers.is_none() {
+                    // Silence is no reason not to play.
+                    self.speakers = Speakers::new(self.settings.volume).ok();
+                }
+                if let Some(session) = &mut self.session {
+                    session.call(&self.settings.name);
+                }
+            }
+            "leave" => {
+                self.screen = Screen::First;
+                self.replay = None;
+                page::unlock(self.page.document());
+            }
+            "settings" => {
+                self.shows_settings = !self.shows_settings;
+                if self.shows_settings {
+                    page::unlock(self.page.document());
+                }
+            }
+            "conditions" => {
+                self.shows_conditions = !self.shows_conditions;
+                if self.shows_conditions {
+                    page::unlock(self.page.document());
+                }
+            }
+            key => self.asked_key = key.strip_prefix("key.").and_then(Action::named),
+        }
+    }
+
+    fn set(&mut self, name: &str, value: &str) {
+        if let Err(problem) = self.settings.set(name, value) {
+            self.problems = vec![problem];
+            return;
+        }
+        match name {
+            "delay" | "jitter" | "loss" | "rate" => {
+                let wanted = self.settings.wanted;
+                self.session.iter_mut().for_each(|session| session.set_conditions(&wanted));
+            }
+            "view" => {
+                let view = self.settings.view();
+                self.session.iter_mut().for_each(|session| session.set_view(view));
+            }
+            "volume" => self.speakers.iter().for_each(|speakers| speakers.set_volume(self.settings.volume)),
+            "shadows" => self.renderer.is_fine = self.settings.is_fine,
+            _ => {}
+        }
+        self.remember();
+    }
+
+    fn remember(&self) {
+        if let Some(storage) = storage() {
+            // A browser that keeps nothing is no reason not to play.
+            let _ = storage.set_item(STORED, &self.settings.remembered());
+        }
+    }
+
+    /// Whether the mouse belongs to the match.
+    pub(crate) fn is_locked(&self) -> bool {
+        self.is_locked
+    }
+}
