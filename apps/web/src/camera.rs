@@ -68,6 +68,7 @@ pub(crate) fn multiply(a: &Matrix, b: &Matrix) -> Matrix {
 }
 
 /// Where a place comes to be, with the fourth part that it is to be divided by.
+#[cfg(test)]
 pub(crate) fn transform(matrix: &Matrix, place: Vector) -> [f32; 4] {
     [0, 1, 2, 3].map(|row| {
         (0..3).map(|column| matrix[column * 4 + row] * place[column]).sum::<f32>()

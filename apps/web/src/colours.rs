@@ -50,11 +50,13 @@ pub(crate) fn surface(texture: &str, accent: Colour) -> Colour {
 }
 
 /// The contrast of two colours as WCAG has it: from 1 to 21.
+#[cfg(test)]
 pub(crate) fn contrast(one: Colour, other: Colour) -> f32 {
     let (a, b) = (luminance(one), luminance(other));
     (a.max(b) + 0.05) / (a.min(b) + 0.05)
 }
 
+#[cfg(test)]
 fn luminance(colour: Colour) -> f32 {
     let linear = colour.map(|part| {
         if part <= 0.04045 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) }

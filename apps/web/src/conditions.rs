@@ -53,11 +53,6 @@ impl Wanted {
             ..Conditions::PERFECT
         }
     }
-
-    /// Whether nothing is asked for.
-    pub(crate) fn is_nothing(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 #[cfg(test)]
@@ -77,6 +72,5 @@ mod tests {
     #[test]
     fn nothing_asked_for_is_a_perfect_line() {
         assert_eq!(Wanted::default().conditions(), Conditions::PERFECT);
-        assert!(Wanted::default().is_nothing());
     }
 }

@@ -16,6 +16,8 @@ const SQUASH_SECONDS: f32 = 0.12;
 pub(crate) const RECOIL_SECONDS: f32 = 0.06;
 /// How far one walks from one step to the next.
 pub(crate) const STRIDE_METRES: f32 = 1.9;
+/// One's own gun is drawn smaller, because it is nearer than one's hands would be.
+const HANDS_SCALE: f32 = 0.55;
 /// How much of the way to the right lean is left after a second.
 const LEAN_EASE: f32 = 12.0;
 /// Ticks that a figure is remembered after it was last seen.
@@ -203,20 +205,21 @@ pub(crate) fn hands(
     let (aim, right, up) = (camera.forward(), camera.right(), camera.up());
     let sway = (figure.walked / STRIDE_METRES * std::f32::consts::PI).sin() * 0.012;
     let place = [
-        0.2 + sway,
-        0.36 - 0.07 * figure.recoil(),
-        -0.2 - 0.012 * figure.bob() - 0.25 * lowered + 0.012 * figure.recoil(),
+        0.17 + sway,
+        0.3 - 0.06 * figure.recoil(),
+        -0.17 - 0.012 * figure.bob() - 0.25 * lowered + 0.012 * figure.recoil(),
     ];
     let at = |off: Vector| {
-        let [side, ahead, above] = [0, 1, 2].map(|axis| place[axis] + off[axis]);
+        let [side, ahead, above] = [0, 1, 2].map(|axis| place[axis] + off[axis] * HANDS_SCALE);
         add(camera.eye, add(scale(right, side), add(scale(aim, ahead), scale(up, above))))
     };
     for (off, size, colour) in gun(fighter.weapon) {
-        let axes = [scale(right, size[0]), scale(aim, size[1]), scale(up, size[2])];
+        let [x, y, z] = scale(size, HANDS_SCALE);
+        let axes = [scale(right, x), scale(aim, y), scale(up, z)];
         scene.hands.push(instance(at(off), axes, colour, Light::Person));
     }
     // A mark of one's own colour, so that the eye knows whose hands these are.
-    let axes = [scale(right, 0.085), scale(aim, 0.06), scale(up, 0.115)];
+    let axes = [scale(right, 0.047), scale(aim, 0.035), scale(up, 0.063)];
     scene.hands.push(instance(at([0.0, 0.36, 0.0]), axes, colours::OWN, Light::Person));
     at([0.0, 0.8, 0.02])
 }

@@ -49,7 +49,7 @@ mod start {
 
     /// Begins when the browser has loaded the page.
     #[wasm_bindgen(start)]
-    pub fn start() -> Result<(), JsValue> {
+    pub(crate) fn start() -> Result<(), JsValue> {
         let window = web_sys::window().ok_or("there is no window")?;
         let app = Rc::new(RefCell::new(App::new()?));
         let dozing = Rc::clone(&app);

@@ -7,7 +7,8 @@ use sametick::secure::ClientToken;
 use sametick::{Client, Peer, Span, Time, View};
 use sametick_arena::Arena;
 use sametick_links::browser::{self, BrowserLink, BrowserRandom, Request, Roads, State};
-use sametick_links::{Conditioned, Direction, drive_client};
+use sametick_links::conditioner::Direction;
+use sametick_links::{Conditioned, drive_client};
 
 /// Where a page asks.
 const SESSION_URL: &str = "session.json";

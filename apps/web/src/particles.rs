@@ -142,6 +142,7 @@ impl Particles {
     }
 
     /// How many there are.
+    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.all.len()
     }

@@ -3,10 +3,10 @@
 
 use crate::conditions::Wanted;
 use crate::inside::Inside;
-use sametick::channel::{CloseReason, Statistics};
+use sametick::channel::CloseReason;
 use sametick::health::Observation;
-use sametick::secure::{ClientToken, Random};
-use sametick::{Client, ClientEvent, Effect, EntityId, Peer, PlayerId, Span, Tick, Time, View, World};
+use sametick::secure::Random;
+use sametick::{Client, ClientEvent, Effect, EntityId, PlayerId, Span, Tick, Time, View, World};
 use sametick_arena::map::MAPS;
 use sametick_arena::{Arena, Command, Content, Entity, Event, Fighter, Mode, NAME_BYTES_MAX};
 
@@ -70,18 +70,6 @@ impl Session {
         let road = Inside::new(content, bots, now, random);
         let client = Client::open(road.address(), content.clone(), view, now, random);
         Self::new(client, Box::new(road), content.clone())
-    }
-
-    /// A match on a server that is reached by a road.
-    pub(crate) fn over(
-        road: Box<dyn Road>,
-        (server, token): (Peer, ClientToken),
-        content: Content,
-        view: View,
-        now: Time,
-        random: &mut dyn Random,
-    ) -> Self {
-        Self::new(Client::new(server, token, content.clone(), view, now, random), road, content)
     }
 
     /// A client that has been made, and its road.
@@ -210,7 +198,8 @@ impl Session {
     }
 
     /// What was measured on the connection.
-    pub(crate) fn statistics(&self) -> Option<Statistics> {
+    #[cfg(test)]
+    pub(crate) fn statistics(&self) -> Option<sametick::channel::Statistics> {
         self.client.statistics()
     }
 

@@ -116,7 +116,7 @@ impl Speakers {
         filter.connect_with_audio_node(&gain)?;
         gain.connect_with_audio_node(out)?;
         source.start_with_when_and_grain_offset(now, (now * 7.3) % 0.25)?;
-        source.stop_with_when(now + seconds)
+        web_sys::AudioScheduledSourceNode::stop_with_when(&source, now + seconds)
     }
 
     fn tone(

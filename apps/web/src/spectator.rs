@@ -35,7 +35,8 @@ impl Spectator {
         self.stayed += seconds;
         self.turn += TURN * seconds;
         let alive = |id: &EntityId| world.get::<Fighter>(*id).is_some_and(Fighter::is_alive);
-        if self.stayed > STAY_SECONDS || self.watched.filter(alive).is_none() && self.stayed > 2.0 {
+        let is_alone = self.watched.is_none_or(|id| !alive(&id) && self.stayed > 2.0);
+        if self.stayed > STAY_SECONDS || is_alone {
             self.choose(world);
         }
         let followed = self.watched.and_then(|id| world.get::<Fighter>(id)).filter(|f| f.is_alive());

@@ -32,9 +32,9 @@ vec3 shaded(vec3 colour, vec3 normal, float open, vec3 place, float fogged) {
   float facing = dot(normal, sun);
   float warm = clamp((facing + 0.3) / 1.3, 0.0, 1.0);
   warm = smoothstep(0.0, 0.75, warm) * (facing > -0.05 ? lit_by_sun(place, normal) : 0.0);
-  vec3 cool = vec3(0.775, 0.825, 0.885) * mix(0.9, 1.04, normal.z * 0.5 + 0.5);
-  vec3 light = mix(cool, vec3(1.03, 1.005, 0.965), warm);
-  vec3 closed = vec3(0.60, 0.64, 0.70);
+  vec3 cool = vec3(0.825, 0.86, 0.905) * mix(0.93, 1.03, normal.z * 0.5 + 0.5);
+  vec3 light = mix(cool, vec3(1.02, 1.005, 0.98), warm);
+  vec3 closed = vec3(0.64, 0.68, 0.74);
   light *= mix(closed, vec3(1.0), clamp(open * 1.12, 0.0, 1.0));
   return mix(colour * light, paper, fog(place) * fogged);
 }
