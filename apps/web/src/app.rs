@@ -19,8 +19,8 @@ use crate::sound::Speakers;
 use crate::spectator::Spectator;
 use sametick::health::{Health, Link, Work};
 use sametick::secure::ClientToken;
-use sametick::{PlayerId, Span, Text, Tick, Time, World};
-use sametick_arena::{Command, Entity, Fighter};
+use sametick::{EntityId, PlayerId, Span, Text, Tick, Time, World};
+use sametick_arena::{Command, Entity, Event, Fighter, Weapon};
 use sametick_links::Clock;
 use sametick_links::browser::BrowserRandom;
 use wasm_bindgen::{JsCast, JsValue};
@@ -75,6 +75,8 @@ pub(crate) struct App {
     pub(crate) shows_settings: bool,
     pub(crate) draw_calls: u32,
     pub(crate) frames: u32,
+    /// Milliseconds that the match and all of a frame took on the processor.
+    pub(crate) costs: (f64, f64),
     say: Option<Text<{ sametick_arena::SAY_BYTES_MAX }>>,
     own_muzzle: Option<[f32; 3]>,
     weapon_lowered: f32,
@@ -133,6 +135,7 @@ impl App {
             shows_settings: false,
             draw_calls: 0,
             frames: 0,
+            costs: (0.0, 0.0),
             say: None,
             own_muzzle: None,
             weapon_lowered: 0.0,
@@ -159,6 +162,7 @@ impl App {
         if let Some(session) = &mut self.session {
             session.frame(now, command);
             work.repredicted = self.clock.now() - now;
+            self.costs.0 = work.repredicted.as_millis_f64();
             let observed = session.observe();
             self.health.frame(now, work, observed);
         }
@@ -167,11 +171,13 @@ impl App {
             self.load_map();
         }
         self.frames += 1;
+        self.pass(passed.as_seconds_f64().min(1.0) as f32);
         let camera = self.show(seconds);
         if let (Some(speakers), Some(camera)) = (&mut self.speakers, camera) {
             speakers.listen(&camera);
         }
         self.update_page(now);
+        self.costs.1 = (self.clock.now() - now).as_millis_f64();
     }
 
     /// While nobody looks there are no frames: keeps the connection alive, and draws nothing.
@@ -247,7 +253,8 @@ impl App {
                 self.notice = Some(format!("{reason} Trying again."));
                 let ticket: Option<ClientToken> = session.client().ticket().cloned();
                 let denied = reason.contains("did not let us in");
-                self.joining = Some(Joining::again(&self.settings.link, ticket.filter(|_| !denied), now));
+                self.joining =
+                    Some(Joining::again(&self.settings.link, ticket.filter(|_| !denied), now));
             }
             _ => {}
         }
@@ -258,7 +265,8 @@ impl App {
         let map = &session.content().map;
         let doors = map.doors.iter().map(|door| &door.brushes);
         let brushes = doors.chain(map.lifts.iter().map(|lift| &lift.brushes));
-        let movers: Vec<mesh::Mesh> = brushes.map(|brushes| mesh::of_mover(brushes, &map.title)).collect();
+        let movers: Vec<mesh::Mesh> =
+            brushes.map(|brushes| mesh::of_mover(brushes, &map.title)).collect();
         if let Err(problem) = self.renderer.load(&mesh::of_map(map), &movers) {
             self.notice = Some(format!("The map cannot be drawn: {problem}"));
         }
@@ -280,13 +288,20 @@ impl App {
         let content = session.content();
         let playing = self.screen == Screen::Play;
         let is_alive = playing && own.as_ref().is_some_and(|(_, fighter)| fighter.is_alive());
-        let watched = self.spectator.watched.and_then(|id| world.get::<Fighter>(id)).map(|f| PlayerId(f.player));
+        let watched = self
+            .spectator
+            .watched
+            .and_then(|id| world.get::<Fighter>(id))
+            .map(|f| PlayerId(f.player));
         let side = Side::of(world, content, if playing { me } else { watched });
         let mut stage = Stage {
             world,
             content,
             side,
-            own: own.as_ref().filter(|_| playing).map(|(id, _)| (*id, (self.hands.yaw, self.hands.pitch))),
+            own: own
+                .as_ref()
+                .filter(|_| playing)
+                .map(|(id, _)| (*id, (self.hands.yaw, self.hands.pitch))),
             own_muzzle: self.own_muzzle.take(),
             figures: &mut self.figures,
             particles: &mut self.particles,
@@ -307,9 +322,10 @@ impl App {
         if let Some(speakers) = &mut self.speakers {
             noises.into_iter().for_each(|(noise, at)| speakers.play(noise, at));
         }
-        self.pass(seconds, session.client().snapshot().map_or(Tick(0), World::tick));
         if let Some((_, fighter)) = &own {
-            let arcs = hurts.iter().map(|(from, _)| (bearing(fighter, self.hands.yaw, *from), HURT_SECONDS));
+            let arcs = hurts
+                .iter()
+                .map(|(from, _)| (bearing(fighter, self.hands.yaw, *from), HURT_SECONDS));
             self.hurts.extend(arcs);
             let extra = self.hurts.len().saturating_sub(HURTS_MAX);
             self.hurts.drain(..extra);
@@ -321,21 +337,26 @@ impl App {
             Some((id, fighter)) if is_alive => self.own_camera(*id, fighter, seconds),
             _ => self.gliding_camera(world, content, seconds),
         };
-        session.client().snapshot().into_iter().for_each(|snapshot| self.recorder.snapshot(snapshot));
+        session
+            .client()
+            .snapshot()
+            .into_iter()
+            .for_each(|snapshot| self.recorder.snapshot(snapshot));
         if is_alive {
             self.recorder.screen(world.tick(), camera, world);
         }
         if let (Some((key, event)), Some((id, _))) = (death, &own) {
-            self.replay = self.death(session, key.tick, *id, event.by);
+            self.replay = self.death(session, key.tick, *id, &event);
         }
         self.draw(session, world, &camera, side, own.as_ref().filter(|_| is_alive));
         Some(camera)
     }
 
     /// Lets time pass for what is only shown.
-    fn pass(&mut self, seconds: f32, snapshot: Tick) {
+    fn pass(&mut self, seconds: f32) {
+        let snapshot = self.session.as_ref().and_then(|session| session.client().snapshot());
+        self.marks.settle(snapshot.map_or(Tick(0), World::tick));
         self.particles.pass(seconds);
-        self.marks.settle(snapshot);
         self.marks.pass(seconds);
         self.feed.pass(seconds);
         self.hurts.iter_mut().for_each(|(_, left)| *left -= seconds);
@@ -350,14 +371,15 @@ impl App {
 
     /// A new life looks where its place on the map does.
     fn begin_life(&mut self, session: &Session, at: [f32; 3]) {
-        let near = |place: [f32; 3]| (0..3).map(|axis| (place[axis] - at[axis]).powi(2)).sum::<f32>();
+        let near =
+            |place: [f32; 3]| (0..3).map(|axis| (place[axis] - at[axis]).powi(2)).sum::<f32>();
         let spawns = session.content().map.spawns.iter();
         if let Some(spawn) = spawns.min_by(|a, b| near(a.place).total_cmp(&near(b.place))) {
             (self.hands.yaw, self.hands.pitch) = (spawn.yaw, 0.0);
         }
     }
 
-    fn own_camera(&mut self, id: sametick::EntityId, fighter: &Fighter, seconds: f32) -> Camera {
+    fn own_camera(&mut self, id: EntityId, fighter: &Fighter, seconds: f32) -> Camera {
         let bob = self.figures.get(id).bob() * 0.025;
         let mut eye = fighter.eye();
         eye[2] += bob;
@@ -367,7 +389,12 @@ impl App {
         Camera { eye, yaw: self.hands.yaw, pitch: self.hands.pitch, width, shift: 0.0 }
     }
 
-    fn gliding_camera(&mut self, world: &World<Entity>, content: &sametick_arena::Content, seconds: f32) -> Camera {
+    fn gliding_camera(
+        &mut self,
+        world: &World<Entity>,
+        content: &sametick_arena::Content,
+        seconds: f32,
+    ) -> Camera {
         let mut camera = self.spectator.look(world, &content.map, seconds);
         if self.screen == Screen::First {
             camera.shift = 0.33;
@@ -375,13 +402,20 @@ impl App {
         camera
     }
 
-    fn death(&self, session: &Session, tick: Tick, own: sametick::EntityId, by: Option<sametick::EntityId>) -> Option<Replay> {
-        let killer = by.filter(|killer| *killer != own)?;
+    fn death(&self, session: &Session, tick: Tick, own: EntityId, event: &Event) -> Option<Replay> {
+        let killer = event.by.filter(|killer| *killer != own)?;
         let world = session.shown()?;
         let player = world.get::<Fighter>(killer)?.player;
+        let name = crate::hud::name(world, player);
+        if event.weapon == Weapon::Launcher {
+            let sentence = format!(
+                "{name}’s rocket hit you. Rockets fly in the present: nothing was looked back."
+            );
+            return self.recorder.own_screen(tick, (own, killer), sentence);
+        }
         let rewound = session.road().rewound(PlayerId(player), tick);
         let rewound = rewound.zip(session.tick_length());
-        self.recorder.replay(tick, (own, killer), &crate::hud::name(world, player), rewound)
+        self.recorder.replay(tick, (own, killer), &name, rewound)
     }
 
     fn draw(
@@ -390,12 +424,18 @@ impl App {
         world: &World<Entity>,
         camera: &Camera,
         side: Side,
-        own: Option<&(sametick::EntityId, Fighter)>,
+        own: Option<&(EntityId, Fighter)>,
     ) {
         let [width, height] = self.fit_canvas();
         let dt = session.tick_length().map_or(1.0 / 60.0, |length| length.as_seconds_f64() as f32);
         let content = session.content();
-        let look = |world: &World<Entity>, hidden| Look { content, ticks: f64::from(world.tick().0), dt, side, hidden };
+        let look = |world: &World<Entity>, hidden| Look {
+            content,
+            ticks: f64::from(world.tick().0),
+            dt,
+            side,
+            hidden,
+        };
         let split = self.replay.as_ref().filter(|_| self.screen == Screen::Play);
         if let Some(replay) = split {
             let still = Particles::default();
@@ -404,17 +444,25 @@ impl App {
             let scene = Scene::of(shown, &look(shown, Some(replay.own)), &self.figures, &still);
             self.renderer.draw(&scene, eyes, [0, 0, half, height]);
             if let Some((shown, eyes)) = &replay.theirs {
-                let scene = Scene::of(shown, &look(shown, Some(replay.killer)), &self.figures, &still);
+                let scene =
+                    Scene::of(shown, &look(shown, Some(replay.killer)), &self.figures, &still);
                 self.renderer.draw(&scene, eyes, [half, 0, width - half, height]);
             }
         } else {
-            let mut scene = Scene::of(world, &look(world, own.map(|(id, _)| *id)), &self.figures, &self.particles);
+            let mut scene = Scene::of(
+                world,
+                &look(world, own.map(|(id, _)| *id)),
+                &self.figures,
+                &self.particles,
+            );
             if let Some((id, fighter)) = own {
                 let figure = self.figures.get(*id);
-                self.own_muzzle = Some(figure::hands(camera, fighter, figure, self.weapon_lowered, &mut scene));
+                self.own_muzzle =
+                    Some(figure::hands(camera, fighter, figure, self.weapon_lowered, &mut scene));
             }
             if let Some(truth) = session.road().truth().filter(|_| self.settings.ghosts) {
-                let others = truth.all::<Fighter>().filter(|(id, _)| own.is_none_or(|(own, _)| own != id));
+                let others =
+                    truth.all::<Fighter>().filter(|(id, _)| own.is_none_or(|(own, _)| own != id));
                 others.for_each(|(_, fighter)| figure::ghost(fighter, &mut scene));
             }
             let pane: Pane = [0, 0, width, height];
@@ -424,7 +472,8 @@ impl App {
     }
 
     fn fit_canvas(&self) -> [i32; 2] {
-        let ratio = web_sys::window().map_or(1.0, |window| window.device_pixel_ratio()).clamp(0.5, 2.0);
+        let ratio =
+            web_sys::window().map_or(1.0, |window| window.device_pixel_ratio()).clamp(0.5, 2.0);
         let dots = |length: i32| ((f64::from(length) * ratio) as u32).max(1);
         let (width, height) = (dots(self.canvas.client_width()), dots(self.canvas.client_height()));
         if (self.canvas.width(), self.canvas.height()) != (width, height) {
@@ -452,7 +501,9 @@ impl App {
                     self.hands.release(action);
                 }
             }
-            Happening::Moved { right, down } => self.hands.turn(right, down, self.settings.sensitivity),
+            Happening::Moved { right, down } => {
+                self.hands.turn(right, down, self.settings.sensitivity)
+            }
             Happening::Wheel { down } => self.hands.wheel(down),
             Happening::Lock(is_locked) => {
                 self.is_locked = is_locked;
@@ -511,7 +562,10 @@ impl App {
             _ => {}
         }
         // Any step or shot of a new life ends the look at the old one.
-        let is_deed = !matches!(action, Action::Scores | Action::Graph | Action::Conditions | Action::Ghosts | Action::Say);
+        let is_deed = !matches!(
+            action,
+            Action::Scores | Action::Graph | Action::Conditions | Action::Ghosts | Action::Say
+        );
         if is_deed && self.replay.as_ref().is_some_and(|replay| replay.left < 2.6) {
             self.replay = None;
         }
@@ -575,7 +629,9 @@ impl App {
                 let view = self.settings.view();
                 self.session.iter_mut().for_each(|session| session.set_view(view));
             }
-            "volume" => self.speakers.iter().for_each(|speakers| speakers.set_volume(self.settings.volume)),
+            "volume" => {
+                self.speakers.iter().for_each(|speakers| speakers.set_volume(self.settings.volume))
+            }
             "shadows" => self.renderer.is_fine = self.settings.is_fine,
             _ => {}
         }

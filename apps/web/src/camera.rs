@@ -108,7 +108,8 @@ pub(crate) fn sun_matrix(middle: Vector, sun: Vector, half: f32, depth: f32) -> 
     let up = cross(right, forward);
     let view = look(middle, right, up, forward);
     let mut squeeze = [0.0; 16];
-    (squeeze[0], squeeze[5], squeeze[10], squeeze[15]) = (1.0 / half, 1.0 / half, -1.0 / depth, 1.0);
+    (squeeze[0], squeeze[5], squeeze[10], squeeze[15]) =
+        (1.0 / half, 1.0 / half, -1.0 / depth, 1.0);
     multiply(&squeeze, &view)
 }
 

@@ -42,8 +42,8 @@ pub(crate) fn accent(map_title: &str) -> Colour {
 /// What a surface of this name is painted with.
 pub(crate) fn surface(texture: &str, accent: Colour) -> Colour {
     match texture {
-        "floor" | "landing" | "balcony" | "step" | "ramp" | "ledge" | "lift" => FLOOR,
-        "pillar" | "block" | "grass" | "hedge" | "door" => accent,
+        "floor" | "landing" | "step" | "ramp" | "ledge" | "lift" => FLOOR,
+        "pillar" | "balcony" | "lintel" | "grass" | "hedge" | "door" => accent,
         "crate" | "bark" | "rock" | "roof" => SHADE,
         _ => WALL,
     }
@@ -58,9 +58,12 @@ pub(crate) fn contrast(one: Colour, other: Colour) -> f32 {
 
 #[cfg(test)]
 fn luminance(colour: Colour) -> f32 {
-    let linear = colour.map(|part| {
-        if part <= 0.04045 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) }
-    });
+    let linear =
+        colour.map(
+            |part| {
+                if part <= 0.04045 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) }
+            },
+        );
     0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 }
 

@@ -28,7 +28,8 @@ pub(crate) struct Wanted {
 impl Wanted {
     /// Within what can be asked for.
     pub(crate) fn clamped(self) -> Self {
-        let within = |value: f64, most: f64| if value.is_finite() { value.clamp(0.0, most) } else { 0.0 };
+        let within =
+            |value: f64, most: f64| if value.is_finite() { value.clamp(0.0, most) } else { 0.0 };
         Self {
             delay_ms: within(self.delay_ms, DELAY_MS_MAX),
             jitter_ms: within(self.jitter_ms, JITTER_MS_MAX),
@@ -49,7 +50,8 @@ impl Wanted {
             } else {
                 Loss::None
             },
-            bandwidth_bytes_per_second: (rate_kbps > 0.0).then_some((rate_kbps * 1000.0).max(1.0) as u32),
+            bandwidth_bytes_per_second: (rate_kbps > 0.0)
+                .then_some((rate_kbps * 1000.0).max(1.0) as u32),
             ..Conditions::PERFECT
         }
     }

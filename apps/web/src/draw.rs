@@ -75,8 +75,8 @@ struct Lines {
 }
 
 const UNIFORMS: [&str; 16] = [
-    "view", "offset", "sun_view", "sun", "eye", "paper", "ink", "shadows", "taps", "outline", "picture", "forward",
-    "right", "up", "reach", "sky",
+    "view", "offset", "sun_view", "sun", "eye", "paper", "ink", "shadows", "taps", "outline",
+    "picture", "forward", "right", "up", "reach", "sky",
 ];
 const HEAD: &str = "#version 300 es\nprecision highp float;\nprecision highp int;\n";
 const LIGHT: &str = include_str!("shaders/light.glsl");
@@ -91,15 +91,27 @@ impl Renderer {
         let programs = Programs {
             map: Program::new(&gl, map, &with_light(include_str!("shaders/map.frag")))?,
             shape: Program::new(&gl, shape, &with_light(include_str!("shaders/shape.frag")))?,
-            edge: Program::new(&gl, include_str!("shaders/edge.vert"), include_str!("shaders/edge.frag"))?,
-            sky: Program::new(&gl, include_str!("shaders/sky.vert"), include_str!("shaders/sky.frag"))?,
+            edge: Program::new(
+                &gl,
+                include_str!("shaders/edge.vert"),
+                include_str!("shaders/edge.frag"),
+            )?,
+            sky: Program::new(
+                &gl,
+                include_str!("shaders/sky.vert"),
+                include_str!("shaders/sky.frag"),
+            )?,
             map_shadow: Program::new(&gl, map, nothing)?,
             shape_shadow: Program::new(&gl, shape, nothing)?,
         };
         let instances = gl.create_buffer().ok_or("no buffer")?;
         let solid = |shape: &Shape| Solid::of_shape(&gl, shape);
         Ok(Self {
-            shapes: [solid(&shapes::cuboid())?, solid(&shapes::capsule())?, solid(&shapes::ball())?],
+            shapes: [
+                solid(&shapes::cuboid())?,
+                solid(&shapes::capsule())?,
+                solid(&shapes::ball())?,
+            ],
             quad: gl.create_vertex_array().ok_or("no array")?,
             moving_edges: Lines::new(&gl, &[])?,
             shadow: shadow_map(&gl)?,
@@ -136,10 +148,15 @@ impl Renderer {
         let floats = js_sys::Float32Array::from(lists.all.as_flattened());
         self.gl.bind_buffer(Gl::ARRAY_BUFFER, Some(&self.instances));
         self.gl.buffer_data_with_array_buffer_view(Gl::ARRAY_BUFFER, &floats, Gl::STREAM_DRAW);
-        let middle = along(camera.eye, [camera.yaw.cos(), camera.yaw.sin(), 0.0], SHADOW_HALF_METRES * 0.6);
+        let middle =
+            along(camera.eye, [camera.yaw.cos(), camera.yaw.sin(), 0.0], SHADOW_HALF_METRES * 0.6);
         let step = 2.0 * SHADOW_HALF_METRES / SHADOW_DOTS as f32;
-        let sun_view =
-            sun_matrix(snapped(middle, sun(), step), sun(), SHADOW_HALF_METRES, SHADOW_DEPTH_METRES);
+        let sun_view = sun_matrix(
+            snapped(middle, sun(), step),
+            sun(),
+            SHADOW_HALF_METRES,
+            SHADOW_DEPTH_METRES,
+        );
         self.draw_shadows(scene, &lists, &sun_view);
         let aspect = pane[2] as f32 / pane[3].max(1) as f32;
         self.draw_picture(scene, &lists, camera, (&camera.matrix(aspect), &sun_view), pane);
@@ -274,10 +291,23 @@ impl Renderer {
         for row in 0..4 {
             let place = 4 + row as u32;
             gl.enable_vertex_attrib_array(place);
-            gl.vertex_attrib_pointer_with_i32(place, 4, Gl::FLOAT, false, bytes, first as i32 * bytes + row * 16);
+            gl.vertex_attrib_pointer_with_i32(
+                place,
+                4,
+                Gl::FLOAT,
+                false,
+                bytes,
+                first as i32 * bytes + row * 16,
+            );
             gl.vertex_attrib_divisor(place, 1);
         }
-        gl.draw_elements_instanced_with_i32(Gl::TRIANGLES, solid.count, solid.index_type, 0, count as i32);
+        gl.draw_elements_instanced_with_i32(
+            Gl::TRIANGLES,
+            solid.count,
+            solid.index_type,
+            0,
+            count as i32,
+        );
         self.count();
     }
 
@@ -459,7 +489,13 @@ fn shadow_map(gl: &Gl) -> Result<WebGlFramebuffer, String> {
     }
     let frame = gl.create_framebuffer().ok_or("no frame buffer")?;
     gl.bind_framebuffer(Gl::FRAMEBUFFER, Some(&frame));
-    gl.framebuffer_texture_2d(Gl::FRAMEBUFFER, Gl::DEPTH_ATTACHMENT, Gl::TEXTURE_2D, Some(&texture), 0);
+    gl.framebuffer_texture_2d(
+        Gl::FRAMEBUFFER,
+        Gl::DEPTH_ATTACHMENT,
+        Gl::TEXTURE_2D,
+        Some(&texture),
+        0,
+    );
     gl.bind_framebuffer(Gl::FRAMEBUFFER, None);
     Ok(frame)
 }

@@ -71,7 +71,8 @@ impl Stage<'_> {
 
     fn show_one(&mut self, key: EventKey, event: &Event) {
         let fighter = self.world.get::<Fighter>(key.entity).cloned();
-        let place = fighter.as_ref().map(|fighter| body::centre(fighter.position, fighter.is_crouched));
+        let place =
+            fighter.as_ref().map(|fighter| body::centre(fighter.position, fighter.is_crouched));
         let heard_at = if self.is_own(key.entity) { None } else { place };
         let mut hear = |noise: Noise| self.noises.push((noise, heard_at));
         match event.what {
@@ -89,7 +90,11 @@ impl Stage<'_> {
             What::Reload => hear(Noise::Reload),
             What::Door => self.noises.push((Noise::Door, heard_at)),
             What::Break => {
-                let at = self.world.entity(key.entity).and_then(|entity| entity.place(self.content)).unwrap_or(event.at);
+                let at = self
+                    .world
+                    .entity(key.entity)
+                    .and_then(|entity| entity.place(self.content))
+                    .unwrap_or(event.at);
                 self.particles.debris(at);
                 self.noises.push((Noise::Break, Some(at)));
                 self.confirm(key, event);

@@ -52,7 +52,12 @@ pub(crate) enum Heard {
 
 impl Figures {
     /// Lets time pass.
-    pub(crate) fn pass(&mut self, world: &World<Entity>, seconds: f32, mut hear: impl FnMut(EntityId, Heard)) {
+    pub(crate) fn pass(
+        &mut self,
+        world: &World<Entity>,
+        seconds: f32,
+        mut hear: impl FnMut(EntityId, Heard),
+    ) {
         for figure in self.known.values_mut() {
             figure.unseen += seconds;
         }
@@ -123,7 +128,8 @@ impl Figure {
     fn draw(&self, fighter: &Fighter, colour: Colour, scene: &mut Scene) {
         let (forward, right) = level_axes(fighter.yaw);
         let [ahead, aside] = self.lean;
-        let up = unit(add([0.0, 0.0, 1.0], add(scale(forward, ahead.sin()), scale(right, aside.sin()))));
+        let up =
+            unit(add([0.0, 0.0, 1.0], add(scale(forward, ahead.sin()), scale(right, aside.sin()))));
         let front = unit(subtract(forward, scale(up, dot(forward, up))));
         let side = cross(front, up);
         let squash = 1.0 - 0.22 * (self.squash / SQUASH_SECONDS * std::f32::consts::PI).sin();
@@ -146,7 +152,12 @@ impl Figure {
         let pale = colours::mix(colour, colours::PAPER, 0.28);
         scene.person_boxes.push(instance(head, size(0.36, 0.36, 0.36), pale, Light::Person));
         let visor = add(head, add(scale(aim, 0.14), scale(head_up, 0.03)));
-        scene.person_boxes.push(instance(visor, size(0.38, 0.14, 0.13), colours::INK, Light::Person));
+        scene.person_boxes.push(instance(
+            visor,
+            size(0.38, 0.14, 0.13),
+            colours::INK,
+            Light::Person,
+        ));
         self.draw_gun(fighter, at(1.2, 0.3, 0.0), (aim, head_up, side), scene);
     }
 

@@ -71,7 +71,12 @@ pub(crate) fn strokes(health: &Health, now: Time) -> Vec<Stroke> {
             }
         }
         if let Some(margin) = bar.update.margin_ms {
-            strokes.push(around(x, middle(2), margin as f32 / MARGIN_MS_FULL, [Paint::Own, Paint::Enemy]));
+            strokes.push(around(
+                x,
+                middle(2),
+                margin as f32 / MARGIN_MS_FULL,
+                [Paint::Own, Paint::Enemy],
+            ));
         }
         if bar.update.repeated > 0 {
             strokes.push(Stroke::Dot([x, middle(2)]));
@@ -101,7 +106,11 @@ pub(crate) fn numbers(figures: &Figures) -> Vec<Number> {
     let spread = |mean: f64, worst: f64| format!("{mean:.1}, {worst:.1} ms");
     vec![
         ("ping", or_none(figures.ping_ms), "Round trip: the median of two seconds"),
-        ("jitter", format!("±{}", ms(figures.jitter_ms)), "95th percentile of round trips less their median"),
+        (
+            "jitter",
+            format!("±{}", ms(figures.jitter_ms)),
+            "95th percentile of round trips less their median",
+        ),
         (
             "lost ↓ ↑",
             format!("{:.1} {:.1} %", figures.loss_down_percent, figures.loss_up_percent),
@@ -109,12 +118,18 @@ pub(crate) fn numbers(figures: &Figures) -> Vec<Number> {
         ),
         (
             "rate ↓ ↑",
-            format!("{:.1} {:.1} kB/s", figures.in_bytes_per_second / 1e3, figures.out_bytes_per_second / 1e3),
+            format!(
+                "{:.1} {:.1} kB/s",
+                figures.in_bytes_per_second / 1e3,
+                figures.out_bytes_per_second / 1e3
+            ),
             "All bytes each way, with what the layers below add",
         ),
         (
             "margin, target",
-            figures.margin_ms.map_or("–".into(), |margin| format!("{margin:.0}, {:.0} ms", figures.target_margin_ms)),
+            figures.margin_ms.map_or("–".into(), |margin| {
+                format!("{margin:.0}, {:.0} ms", figures.target_margin_ms)
+            }),
             "How early our commands are at the server, and are meant to be",
         ),
         (
@@ -122,10 +137,22 @@ pub(crate) fn numbers(figures: &Figures) -> Vec<Number> {
             format!("{:.1} {:.1} /s", figures.late_per_second, figures.repeated_per_second),
             "Updates that told of a late command, and commands that the server had to repeat",
         ),
-        ("snapshot gap", spread(figures.gap_ms.mean, figures.gap_ms.worst), "Time between two updates: mean, worst"),
+        (
+            "snapshot gap",
+            spread(figures.gap_ms.mean, figures.gap_ms.worst),
+            "Time between two updates: mean, worst",
+        ),
         ("age of others", or_none(figures.others_age_ms), "How old what you see of the others is"),
-        ("last rewind", or_none(figures.rewound_ms), "How far back the server judged our last command"),
-        ("frame", spread(figures.frame_ms.mean, figures.frame_ms.worst), "Time a frame takes: mean, worst"),
+        (
+            "last rewind",
+            or_none(figures.rewound_ms),
+            "How far back the server judged our last command",
+        ),
+        (
+            "frame",
+            spread(figures.frame_ms.mean, figures.frame_ms.worst),
+            "Time a frame takes: mean, worst",
+        ),
         (
             "re-prediction",
             spread(figures.repredicted_ms.mean, figures.repredicted_ms.worst),
@@ -207,9 +234,10 @@ mod tests {
         assert!(strokes.len() > 300);
         for stroke in &strokes {
             let (x, y) = match stroke {
-                Stroke::Bar([x, y, ..], _) | Stroke::Cross([x, y]) | Stroke::Dot([x, y]) | Stroke::Words([x, y], _) => {
-                    (*x, *y)
-                }
+                Stroke::Bar([x, y, ..], _)
+                | Stroke::Cross([x, y])
+                | Stroke::Dot([x, y])
+                | Stroke::Words([x, y], _) => (*x, *y),
             };
             assert!((-0.1..=SIZE[0]).contains(&x) && (0.0..=SIZE[1]).contains(&y), "{stroke:?}");
         }
@@ -221,8 +249,14 @@ mod tests {
         let strokes = strokes(&health, now);
         assert!(strokes.iter().any(|stroke| matches!(stroke, Stroke::Cross(_))), "lost");
         assert!(strokes.iter().any(|stroke| matches!(stroke, Stroke::Dot(_))), "repeated");
-        assert!(strokes.iter().any(|stroke| matches!(stroke, Stroke::Bar(_, Paint::Enemy))), "late");
-        assert!(strokes.iter().any(|stroke| matches!(stroke, Stroke::Bar(_, Paint::Ink))), "corrected");
+        assert!(
+            strokes.iter().any(|stroke| matches!(stroke, Stroke::Bar(_, Paint::Enemy))),
+            "late"
+        );
+        assert!(
+            strokes.iter().any(|stroke| matches!(stroke, Stroke::Bar(_, Paint::Ink))),
+            "corrected"
+        );
     }
 
     #[test]

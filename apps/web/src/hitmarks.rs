@@ -108,7 +108,8 @@ pub(crate) fn aimed_at(
     let others = world.entities().filter(|(id, entity)| {
         *id != own && matches!(entity, Entity::Fighter(_) | Entity::Target(_) | Entity::Prop(_))
     });
-    let met = others.filter_map(|(id, entity)| Some((id, entity.bounds()?.crossed(eye, wall)?, entity)));
+    let met =
+        others.filter_map(|(id, entity)| Some((id, entity.bounds()?.crossed(eye, wall)?, entity)));
     let (id, _, entity) = met.min_by(|a, b| a.1.total_cmp(&b.1))?;
     // A crate in the way is no hit.
     (!matches!(entity, Entity::Prop(_))).then_some(id)

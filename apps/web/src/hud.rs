@@ -96,7 +96,8 @@ pub(crate) fn weapon(weapon: Weapon) -> &'static str {
 
 /// What a player is called.
 pub(crate) fn name(world: &World<Entity>, player: u16) -> String {
-    crate::scene::seat(world, player).map_or_else(|| format!("Player {player}"), |seat| seat.name.to_string())
+    crate::scene::seat(world, player)
+        .map_or_else(|| format!("Player {player}"), |seat| seat.name.to_string())
 }
 
 /// Time left and phase, in words.
@@ -115,7 +116,9 @@ pub(crate) fn clock(contest: &Contest, tick: Tick, dt: f32) -> String {
 /// Everyone in order: the best first, then who died least.
 pub(crate) fn ranking(world: &World<Entity>) -> Vec<&Seat> {
     let mut seats: Vec<&Seat> = world.all::<Seat>().map(|(_, seat)| seat).collect();
-    seats.sort_by(|a, b| b.score.cmp(&a.score).then(a.deaths.cmp(&b.deaths)).then(a.player.cmp(&b.player)));
+    seats.sort_by(|a, b| {
+        b.score.cmp(&a.score).then(a.deaths.cmp(&b.deaths)).then(a.player.cmp(&b.player))
+    });
     seats
 }
 
@@ -124,7 +127,8 @@ pub(crate) fn standing(world: &World<Entity>, me: Option<PlayerId>) -> String {
     let seats = ranking(world);
     let seats: Vec<&Seat> = seats.into_iter().filter(|seat| seat.plays()).collect();
     let own = me.and_then(|me| seats.iter().position(|seat| seat.player == me.0));
-    let best = seats.iter().enumerate().find(|(place, _)| Some(*place) != own).map(|(_, seat)| seat);
+    let best =
+        seats.iter().enumerate().find(|(place, _)| Some(*place) != own).map(|(_, seat)| seat);
     let rival = best.map(|seat| format!("{} {}", &*seat.name, seat.score));
     match (own, rival) {
         (Some(place), Some(rival)) => {

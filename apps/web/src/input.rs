@@ -191,9 +191,8 @@ impl Hands {
     pub(crate) fn command(&mut self) -> Command {
         let pressed = std::mem::take(&mut self.pressed);
         let holds = |action: Action| self.held.contains(&action) || pressed.contains(&action);
-        let axis = |more: Action, less: Action| {
-            (i8::from(holds(more)) - i8::from(holds(less))) * AXIS_MAX
-        };
+        let axis =
+            |more: Action, less: Action| (i8::from(holds(more)) - i8::from(holds(less))) * AXIS_MAX;
         Command {
             yaw: self.yaw,
             pitch: self.pitch,

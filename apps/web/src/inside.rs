@@ -5,7 +5,9 @@ use crate::conditions::Wanted;
 use crate::session::Road;
 use sametick::network::{Host, Network};
 use sametick::secure::Random;
-use sametick::{Client, Dice, Others, Peer, PlayerId, Rates, Server, Span, Tick, Time, Verdict, View, World};
+use sametick::{
+    Client, Dice, Others, Peer, PlayerId, Rates, Server, Span, Tick, Time, Verdict, View, World,
+};
 use sametick_arena::bot::{Bot, SKILLS, Ways};
 use sametick_arena::{Arena, Content, Entity};
 use std::collections::VecDeque;
@@ -18,7 +20,8 @@ const STEP: Span = Span::millis(4);
 /// How many judgements are kept, to be asked about.
 const VERDICTS_KEPT: usize = 512;
 /// How bots are called.
-const NAMES: [&str; 8] = ["Ada", "Alan", "Barbara", "Claude", "Dennis", "Edsger", "Frances", "Grace"];
+const NAMES: [&str; 8] =
+    ["Ada", "Alan", "Barbara", "Claude", "Dennis", "Edsger", "Frances", "Grace"];
 
 /// Server, bots and network.
 pub(crate) struct Inside {

@@ -50,7 +50,8 @@ impl Recorder {
         if self.screens.back().is_some_and(|last| last.tick == tick) {
             return;
         }
-        let mut oldest = if self.screens.len() == SCREENS_MAX { self.screens.pop_front() } else { None };
+        let mut oldest =
+            if self.screens.len() == SCREENS_MAX { self.screens.pop_front() } else { None };
         // What was forgotten is written over: nothing is allocated a second time.
         let mut kept = oldest.take().map_or_else(World::default, |oldest| oldest.world);
         kept.clone_from(world);
@@ -71,6 +72,16 @@ impl Recorder {
     /// Another match: what was is of no meaning.
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
+    }
+
+    /// One's own screen alone, where nothing was looked back.
+    pub(crate) fn own_screen(
+        &self,
+        tick: Tick,
+        who: (EntityId, EntityId),
+        sentence: String,
+    ) -> Option<Replay> {
+        Some(Replay { sentence, ..self.replay(tick, who, "", None)? })
     }
 
     /// Puts the two screens together.
@@ -120,7 +131,13 @@ impl Recorder {
         if let Some(fighter) = world.get_mut::<Fighter>(own) {
             *fighter = Fighter { health: victim.health.max(1), ..victim };
         }
-        let camera = Camera { eye: shooter.eye(), yaw: shooter.yaw, pitch: shooter.pitch, width, shift: 0.0 };
+        let camera = Camera {
+            eye: shooter.eye(),
+            yaw: shooter.yaw,
+            pitch: shooter.pitch,
+            width,
+            shift: 0.0,
+        };
         Some((world, camera))
     }
 
@@ -146,12 +163,16 @@ mod tests {
     /// Stands among bots over a slow line until one of them kills, and puts the death together.
     fn death() -> (Replay, World<Entity>, Tick) {
         let content = named_content("corners", "ffa").unwrap();
-        let mut session = Session::inside(&content, 5, View::default(), Time::ZERO, &mut SystemRandom::new());
+        let mut session =
+            Session::inside(&content, 5, View::default(), Time::ZERO, &mut SystemRandom::new());
         let (mut recorder, mut now) = (Recorder::default(), Time::ZERO);
         let mut truths: VecDeque<World<Entity>> = VecDeque::new();
         for _ in 0..20_000 {
             now += Span::millis(16);
-            session.frame(now, Command { forward: 7, yaw: now.as_micros() as f32 / 9e5, ..Command::default() });
+            session.frame(
+                now,
+                Command { forward: 7, yaw: now.as_micros() as f32 / 9e5, ..Command::default() },
+            );
             let effects = session.take_effects();
             let Some(world) = session.shown() else { continue };
             recorder.screen(world.tick(), LOOK, world);
@@ -167,13 +188,15 @@ mod tests {
                 if event.what != What::Death || key.entity != own || event.weapon.index() == 2 {
                     continue;
                 }
-                let player = session.shown().and_then(|world| world.get::<Fighter>(killer)).unwrap().player;
+                let player =
+                    session.shown().and_then(|world| world.get::<Fighter>(killer)).unwrap().player;
                 let rewound = session.road().rewound(sametick::PlayerId(player), key.tick);
                 let rewound = rewound.map(|rewound| (rewound, Span::micros(16_667)));
                 let replay = recorder.replay(key.tick, (own, killer), "Ada", rewound).unwrap();
                 let ticks = rewound.unwrap().0.as_micros() as f64 / 16_667.0;
                 let then = Tick(key.tick.0 - ticks.round() as u32);
-                let truth = truths.iter().min_by_key(|world| world.tick().0.abs_diff(then.0)).unwrap();
+                let truth =
+                    truths.iter().min_by_key(|world| world.tick().0.abs_diff(then.0)).unwrap();
                 return (replay, truth.clone(), then);
             }
         }
@@ -188,7 +211,11 @@ mod tests {
         let judged = truth.get::<Fighter>(replay.own).unwrap().position;
         let off = sametick_arena::vector::length(sametick_arena::vector::subtract(seen, judged));
         // A tick of running, and what the eye is spared.
-        assert!(truth.tick().0.abs_diff(then.0) <= 2 && off < 0.35, "{off} m, {:?} {then:?}", truth.tick());
+        assert!(
+            truth.tick().0.abs_diff(then.0) <= 2 && off < 0.35,
+            "{off} m, {:?} {then:?}",
+            truth.tick()
+        );
         assert!(replay.sentence.starts_with("On Ada’s screen you were"), "{}", replay.sentence);
     }
 

@@ -71,7 +71,11 @@ fn is_drawn(brush: &Brush) -> bool {
 fn painted(texture: &str, face: Plane, accent: Colour) -> Colour {
     let colour = colours::surface(texture, accent);
     let is_plain = colour == colours::WALL || colour == colours::SHADE;
-    if face.normal[2] > 0.7 && is_plain { colours::mix(colours::FLOOR, colour, 0.35) } else { colour }
+    if face.normal[2] > 0.7 && is_plain {
+        colours::mix(colours::FLOOR, colour, 0.35)
+    } else {
+        colour
+    }
 }
 
 fn square_metres(brushes: &[&Brush]) -> f32 {
@@ -119,9 +123,8 @@ impl Mesh {
         colour: Colour,
         square: f32,
     ) {
-        let count = |from: Vector, to: Vector| {
-            (length(subtract(to, from)) / square).ceil().max(1.0) as u32
-        };
+        let count =
+            |from: Vector, to: Vector| (length(subtract(to, from)) / square).ceil().max(1.0) as u32;
         let (across, along_it) = (count(a, b), count(b, c));
         let place = |column: f32, row: f32| {
             let (u, v) = (column / across as f32, row / along_it as f32);
@@ -265,9 +268,8 @@ fn edges_of(brush: &Brush) -> Vec<([Vector; 2], [Vector; 2])> {
 
 /// Whether surfaces turn here: of the four corners around an edge one or three are solid, or two that face each other.
 fn is_crease(at: Vector, [one, other]: [Vector; 2], is_solid: impl Fn(Vector) -> bool) -> bool {
-    let corner = |a: f32, b: f32| {
-        is_solid(add(at, scale(add(scale(one, a), scale(other, b)), OFF_METRES)))
-    };
+    let corner =
+        |a: f32, b: f32| is_solid(add(at, scale(add(scale(one, a), scale(other, b)), OFF_METRES)));
     let solid = [corner(1.0, 1.0), corner(1.0, -1.0), corner(-1.0, -1.0), corner(-1.0, 1.0)];
     match solid.iter().filter(|is_solid| **is_solid).count() {
         1 | 3 => true,

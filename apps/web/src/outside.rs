@@ -112,7 +112,8 @@ impl Joining {
             return self.fail("The server gave no token.".into(), now);
         };
         let (server, tls) = (link.server(), link.tls());
-        let client = Client::<Arena>::new(server, token, content.clone(), view, now, &mut BrowserRandom);
+        let client =
+            Client::<Arena>::new(server, token, content.clone(), view, now, &mut BrowserRandom);
         let client = match tls {
             Some(tls) => client.within(tls),
             None => client,
@@ -134,8 +135,10 @@ const MATCHES_MAX: usize = 16;
 
 fn matches_of(session: &browser::Session) -> Vec<Match> {
     let one = |number: usize| {
-        let text = |name: &str| session.text(&format!("matches.{number}.{name}")).unwrap_or_default();
-        let count = |name: &str| session.number(&format!("matches.{number}.{name}")).unwrap_or(0.0) as u32;
+        let text =
+            |name: &str| session.text(&format!("matches.{number}.{name}")).unwrap_or_default();
+        let count =
+            |name: &str| session.number(&format!("matches.{number}.{name}")).unwrap_or(0.0) as u32;
         Match {
             title: text("title"),
             mode: text("mode"),

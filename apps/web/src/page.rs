@@ -6,7 +6,10 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen::{JsCast, JsValue};
-use web_sys::{Document, Element, Event, HtmlElement, HtmlInputElement, KeyboardEvent, MouseEvent, WheelEvent, Window};
+use web_sys::{
+    Document, Element, Event, HtmlElement, HtmlInputElement, KeyboardEvent, MouseEvent, WheelEvent,
+    Window,
+};
 
 /// The most that can happen between two frames; more is not heard.
 const HAPPENINGS_MAX: usize = 1024;
@@ -116,7 +119,12 @@ impl Page {
     }
 
     /// Empties an element and lets it be filled, if what it is to show is another; `told` stands for that.
-    pub(crate) fn fill(&mut self, id: &'static str, told: &str, fill: impl FnOnce(&Document, &Element)) {
+    pub(crate) fn fill(
+        &mut self,
+        id: &'static str,
+        told: &str,
+        fill: impl FnOnce(&Document, &Element),
+    ) {
         if self.is_news(id, "filled", told)
             && let Some(element) = self.element(id)
         {
@@ -127,7 +135,9 @@ impl Page {
 
     /// Sets a slider, a field or a tick.
     pub(crate) fn value(&mut self, id: &'static str, value: &str) {
-        if let Some(input) = self.element(id).and_then(|element| element.dyn_into::<HtmlInputElement>().ok()) {
+        if let Some(input) =
+            self.element(id).and_then(|element| element.dyn_into::<HtmlInputElement>().ok())
+        {
             if input.type_() == "checkbox" {
                 input.set_checked(value == "on");
             } else if input.value() != value {
@@ -173,21 +183,27 @@ impl Page {
         self.listen_to_mouse(&window)?;
         let happenings = Rc::clone(&self.happenings);
         on(&self.document, "click", move |event| {
-            let Some(element) = event.target().and_then(|target| target.dyn_into::<Element>().ok()) else { return };
+            let Some(element) = event.target().and_then(|target| target.dyn_into::<Element>().ok())
+            else {
+                return;
+            };
             let found = |name: &str| {
                 let owner = element.closest(&format!("[{name}]")).ok().flatten()?;
                 owner.get_attribute(name)
             };
             if let Some(what) = found("data-do") {
                 tell(&happenings, Happening::Do(what));
-            } else if let Some((name, value)) = found("data-set-to").as_deref().and_then(|to| to.split_once('=')) {
+            } else if let Some((name, value)) =
+                found("data-set-to").as_deref().and_then(|to| to.split_once('='))
+            {
                 let (name, value) = (name.to_owned(), value.to_owned());
                 tell(&happenings, Happening::Set { name, value });
             }
         })?;
         let happenings = Rc::clone(&self.happenings);
         on(&self.document, "input", move |event| {
-            let input = event.target().and_then(|target| target.dyn_into::<HtmlInputElement>().ok());
+            let input =
+                event.target().and_then(|target| target.dyn_into::<HtmlInputElement>().ok());
             let Some(input) = input else { return };
             let Some(name) = input.get_attribute("data-set") else { return };
             let on = if input.checked() { "on" } else { "off" };
@@ -197,7 +213,9 @@ impl Page {
         let (happenings, document) = (Rc::clone(&self.happenings), self.document.clone());
         on(&self.document, "submit", move |event| {
             event.prevent_default();
-            let words = document.get_element_by_id("words").and_then(|words| words.dyn_into::<HtmlInputElement>().ok());
+            let words = document
+                .get_element_by_id("words")
+                .and_then(|words| words.dyn_into::<HtmlInputElement>().ok());
             if let Some(words) = words {
                 tell(&happenings, Happening::Said(words.value()));
                 words.set_value("");
@@ -205,7 +223,8 @@ impl Page {
         })?;
         let (happenings, document) = (Rc::clone(&self.happenings), self.document.clone());
         on(&self.document, "visibilitychange", move |_| {
-            let is_hidden = js_sys::Reflect::get(&document, &"hidden".into()).is_ok_and(|hidden| hidden.is_truthy());
+            let is_hidden = js_sys::Reflect::get(&document, &"hidden".into())
+                .is_ok_and(|hidden| hidden.is_truthy());
             tell(&happenings, Happening::Hidden(is_hidden));
         })?;
         let happenings = Rc::clone(&self.happenings);
@@ -222,7 +241,10 @@ impl Page {
             });
             let code = event.code();
             // The page's own use of these keys would take the player out of the match.
-            if !in_field && matches!(code.as_str(), "Tab" | "Space" | "Slash" | "Quote") && is_locked() {
+            if !in_field
+                && matches!(code.as_str(), "Tab" | "Space" | "Slash" | "Quote")
+                && is_locked()
+            {
                 event.prevent_default();
             }
             if !event.repeat() {
@@ -244,7 +266,8 @@ impl Page {
                 let (right, down) = (event.movement_x() as f32, event.movement_y() as f32);
                 let mut happenings = happenings.borrow_mut();
                 // Many small ways are one.
-                if let Some(Happening::Moved { right: before, down: also }) = happenings.last_mut() {
+                if let Some(Happening::Moved { right: before, down: also }) = happenings.last_mut()
+                {
                     (*before, *also) = (*before + right, *also + down);
                 } else if happenings.len() < HAPPENINGS_MAX {
                     happenings.push(Happening::Moved { right, down });
@@ -254,7 +277,10 @@ impl Page {
         for (name, is_down) in [("mousedown", true), ("mouseup", false)] {
             let happenings = Rc::clone(&self.happenings);
             on(&self.document, name, move |event| {
-                let Some(event) = event.dyn_ref::<MouseEvent>().filter(|_| is_locked() || !is_down) else { return };
+                let Some(event) = event.dyn_ref::<MouseEvent>().filter(|_| is_locked() || !is_down)
+                else {
+                    return;
+                };
                 let key = format!("Mouse{}", event.button());
                 let down = Happening::Down { key: key.clone(), in_field: false };
                 tell(&happenings, if is_down { down } else { Happening::Up { key } });
@@ -267,7 +293,9 @@ impl Page {
             }
         })?;
         let happenings = Rc::clone(&self.happenings);
-        on(&self.document, "pointerlockchange", move |_| tell(&happenings, Happening::Lock(is_locked())))?;
+        on(&self.document, "pointerlockchange", move |_| {
+            tell(&happenings, Happening::Lock(is_locked()))
+        })?;
         let happenings = Rc::clone(&self.happenings);
         on(window, "blur", move |_| tell(&happenings, Happening::Lock(is_locked())))
     }
@@ -277,14 +305,17 @@ impl Page {
 pub(crate) fn is_locked() -> bool {
     let document = web_sys::window().and_then(|window| window.document());
     document.is_some_and(|document| {
-        js_sys::Reflect::get(&document, &"pointerLockElement".into()).is_ok_and(|element| element.is_truthy())
+        js_sys::Reflect::get(&document, &"pointerLockElement".into())
+            .is_ok_and(|element| element.is_truthy())
     })
 }
 
 /// Asks for the mouse: as it moves, without the system's acceleration, where that can be had.
 pub(crate) fn lock(element: &Element) {
     let ask = js_sys::Reflect::get(element, &"requestPointerLock".into());
-    let Some(ask) = ask.ok().and_then(|ask| ask.dyn_into::<js_sys::Function>().ok()) else { return };
+    let Some(ask) = ask.ok().and_then(|ask| ask.dyn_into::<js_sys::Function>().ok()) else {
+        return;
+    };
     let options = js_sys::Object::new();
     let _ = js_sys::Reflect::set(&options, &"unadjustedMovement".into(), &true.into());
     let Ok(answer) = ask.call1(element, &options) else { return };
@@ -292,7 +323,8 @@ pub(crate) fn lock(element: &Element) {
     let element = element.clone();
     let again = Closure::once_into_js(move |_: JsValue| {
         // Not every system has it; then as it is.
-        let promise = ask.call0(&element).ok().and_then(|answer| answer.dyn_into::<js_sys::Promise>().ok());
+        let promise =
+            ask.call0(&element).ok().and_then(|answer| answer.dyn_into::<js_sys::Promise>().ok());
         if let Some(promise) = promise {
             let quiet = Closure::once_into_js(|_: JsValue| {});
             call_catch(&promise, &quiet);
@@ -317,7 +349,13 @@ pub(crate) fn unlock(document: &Document) {
 }
 
 /// An element with a text, in another.
-pub(crate) fn add(document: &Document, to: &Element, tag: &str, class: &str, text: &str) -> Option<Element> {
+pub(crate) fn add(
+    document: &Document,
+    to: &Element,
+    tag: &str,
+    class: &str,
+    text: &str,
+) -> Option<Element> {
     let element = document.create_element(tag).ok()?;
     if !class.is_empty() {
         element.set_class_name(class);
@@ -330,7 +368,11 @@ pub(crate) fn add(document: &Document, to: &Element, tag: &str, class: &str, tex
 }
 
 /// Calls back for as long as the page is there.
-pub(crate) fn on(target: &web_sys::EventTarget, name: &str, call: impl FnMut(Event) + 'static) -> Result<(), JsValue> {
+pub(crate) fn on(
+    target: &web_sys::EventTarget,
+    name: &str,
+    call: impl FnMut(Event) + 'static,
+) -> Result<(), JsValue> {
     let closure = Closure::<dyn FnMut(Event)>::new(call);
     target.add_event_listener_with_callback(name, closure.as_ref().unchecked_ref())?;
     closure.forget();

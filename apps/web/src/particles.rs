@@ -119,18 +119,30 @@ impl Particles {
                     scene.balls.push(ball(at, 0.34, colour, 0.75));
                     scene.balls.push(ball(at, 0.18, colours::PAPER, 0.95));
                 }
-                Kind::Tracer { to } => scene.boxes.push(rod(at, to, 0.022 * left + 0.006, colour, Light::Shining)),
+                Kind::Tracer { to } => {
+                    scene.boxes.push(rod(at, to, 0.022 * left + 0.006, colour, Light::Shining))
+                }
                 Kind::Chip { size, .. } => {
                     let size = size * (0.3 + 0.7 * left);
                     let light = if size > 0.1 { Light::Person } else { Light::World };
                     scene.boxes.push(straight(at, [size; 3], colour, light));
                 }
                 Kind::Mark { normal } => {
-                    let other = if normal[2].abs() > 0.9 { [1.0, 0.0, 0.0] } else { [0.0, 0.0, 1.0] };
+                    let other =
+                        if normal[2].abs() > 0.9 { [1.0, 0.0, 0.0] } else { [0.0, 0.0, 1.0] };
                     let across = unit(cross(other, normal));
                     let size = 0.09 * (left * 4.0).min(1.0);
-                    let axes = [scale(across, size), scale(cross(normal, across), size), scale(normal, 0.012)];
-                    scene.boxes.push(instance(at, axes, colours::mix(colour, colours::SHADE, 0.35), Light::World));
+                    let axes = [
+                        scale(across, size),
+                        scale(cross(normal, across), size),
+                        scale(normal, 0.012),
+                    ];
+                    scene.boxes.push(instance(
+                        at,
+                        axes,
+                        colours::mix(colour, colours::SHADE, 0.35),
+                        Light::World,
+                    ));
                 }
                 Kind::Blast { reach } => {
                     let size = reach * (0.35 + 0.65 * (1.0 - left * left));
@@ -147,9 +159,18 @@ impl Particles {
         self.all.len()
     }
 
-    fn chips(&mut self, at: Vector, way: Vector, count: u32, size: f32, colour: Colour, speed: f32) {
+    fn chips(
+        &mut self,
+        at: Vector,
+        way: Vector,
+        count: u32,
+        size: f32,
+        colour: Colour,
+        speed: f32,
+    ) {
         for _ in 0..count {
-            let velocity = scale(add(way, self.anywhere()), speed * (0.4 + 0.6 * self.dice.unit() as f32));
+            let velocity =
+                scale(add(way, self.anywhere()), speed * (0.4 + 0.6 * self.dice.unit() as f32));
             self.add(Kind::Chip { velocity, size }, along(at, way, 0.03), colour, CHIP_SECONDS);
         }
     }

@@ -6,7 +6,10 @@ use crate::particles::Particles;
 use sametick::{EntityId, PlayerId, Tick, World};
 use sametick_arena::map::ItemKind;
 use sametick_arena::vector::{Bounds, Vector, add, cross, scale, unit};
-use sametick_arena::{Content, Door, Entity, Fighter, Item, Mode, PROP_HALF_METRES, Prop, Rocket, Seat, TARGET_HALF_METRES, Target};
+use sametick_arena::{
+    Content, Door, Entity, Fighter, Item, Mode, PROP_HALF_METRES, Prop, Rocket, Seat,
+    TARGET_HALF_METRES, Target,
+};
 
 /// What an instance is made of: three rows of a matrix, and a colour with how it is lit.
 pub(crate) const INSTANCE_FLOATS: usize = 16;
@@ -46,7 +49,12 @@ pub(crate) struct Scene {
 }
 
 /// A box or ball with its own axes, whose lengths are its sizes.
-pub(crate) fn instance(middle: Vector, axes: [Vector; 3], colour: Colour, light: Light) -> Instance {
+pub(crate) fn instance(
+    middle: Vector,
+    axes: [Vector; 3],
+    colour: Colour,
+    light: Light,
+) -> Instance {
     let [x, y, z] = axes;
     let how = match light {
         Light::World => 0.0,
@@ -72,7 +80,11 @@ pub(crate) fn straight(middle: Vector, size: Vector, colour: Colour, light: Ligh
 /// A thin one from a place to another.
 pub(crate) fn rod(from: Vector, to: Vector, width: f32, colour: Colour, light: Light) -> Instance {
     let way = [0, 1, 2].map(|axis| to[axis] - from[axis]);
-    let other = if way[2].abs() > 0.9 * (way[0].abs() + way[1].abs()) { [1.0, 0.0, 0.0] } else { [0.0, 0.0, 1.0] };
+    let other = if way[2].abs() > 0.9 * (way[0].abs() + way[1].abs()) {
+        [1.0, 0.0, 0.0]
+    } else {
+        [0.0, 0.0, 1.0]
+    };
     let side = unit(cross(way, other));
     let up = unit(cross(side, way));
     let middle = scale(add(from, to), 0.5);
@@ -122,7 +134,12 @@ pub(crate) struct Look<'a> {
 
 impl Scene {
     /// Everything in a world.
-    pub(crate) fn of(world: &World<Entity>, look: &Look<'_>, figures: &Figures, particles: &Particles) -> Self {
+    pub(crate) fn of(
+        world: &World<Entity>,
+        look: &Look<'_>,
+        figures: &Figures,
+        particles: &Particles,
+    ) -> Self {
         let mut scene = Self::default();
         let seconds = look.ticks * f64::from(look.dt);
         scene.add_movers(world, look, seconds);
@@ -147,7 +164,12 @@ impl Scene {
         for (_, target) in world.all::<Target>() {
             if let Some(bounds) = target.bounds() {
                 let size = [TARGET_HALF_METRES * 2.0; 3];
-                scene.person_boxes.push(straight(bounds.centre(), size, colours::ENEMY, Light::Person));
+                scene.person_boxes.push(straight(
+                    bounds.centre(),
+                    size,
+                    colours::ENEMY,
+                    Light::Person,
+                ));
             }
         }
         for (_, rocket) in world.all::<Rocket>() {
@@ -164,7 +186,10 @@ impl Scene {
         let whole = Tick(look.ticks as u32);
         let part = (look.ticks - f64::from(whole.0)) as f32;
         for (number, plan) in map.doors.iter().enumerate() {
-            let door = world.all::<Door>().map(|(_, door)| door).find(|door| usize::from(door.index) == number);
+            let door = world
+                .all::<Door>()
+                .map(|(_, door)| door)
+                .find(|door| usize::from(door.index) == number);
             let open = |tick: Tick| door.map_or(0.0, |door| door.openness(plan, tick, look.dt));
             let between = open(whole) + (open(Tick(whole.0 + 1)) - open(whole)) * part;
             self.movers.push(scale(plan.slide, between));
@@ -186,7 +211,12 @@ impl Scene {
             ]
         };
         let mut part = |size: Vector, off: f32, colour: Colour| {
-            self.boxes.push(instance(add(middle, [0.0, 0.0, off]), axes(size), colour, Light::World));
+            self.boxes.push(instance(
+                add(middle, [0.0, 0.0, off]),
+                axes(size),
+                colour,
+                Light::World,
+            ));
         };
         let case = colours::mix(colours::PAPER, colours::SHADE, 0.3);
         match place.kind {

@@ -71,7 +71,9 @@ impl App {
         let road = self.session.as_ref().map(|session| session.road().name());
         let road = match (road, ping) {
             (None, _) => "Looking for a match…".to_owned(),
-            (Some(road), _) if road == "in this page" => "No server: this match runs in the page itself.".into(),
+            (Some(road), _) if road == "in this page" => {
+                "No server: this match runs in the page itself.".into()
+            }
             (Some(road), Some(ping)) => format!("{road}, {ping:.0} ms"),
             (Some(road), None) => road,
         };
@@ -88,7 +90,8 @@ impl App {
         let keys: Vec<(String, &str)> = TAUGHT
             .iter()
             .map(|(what, actions)| {
-                let keys = actions.iter().map(|action| key_title(self.settings.bindings.key(*action)));
+                let keys =
+                    actions.iter().map(|action| key_title(self.settings.bindings.key(*action)));
                 (keys.collect::<Vec<_>>().join(" "), *what)
             })
             .collect();
@@ -111,7 +114,10 @@ impl App {
         if self.matches.is_empty() {
             let Some(session) = &self.session else { return Vec::new() };
             let bots = self.settings.bots;
-            return vec![(format!("{}, free for all", session.content().map.title), format!("{bots} bots"))];
+            return vec![(
+                format!("{}, free for all", session.content().map.title),
+                format!("{bots} bots"),
+            )];
         }
         let mode = |mode: &str| match mode {
             "ffa" => "free for all".to_owned(),
@@ -120,7 +126,10 @@ impl App {
             other => other.to_owned(),
         };
         let line = |of: &crate::outside::Match| {
-            (format!("{}, {}", of.title, mode(&of.mode)), format!("{} of {} playing, {}", of.players, of.players_max, of.model))
+            (
+                format!("{}, {}", of.title, mode(&of.mode)),
+                format!("{} of {} playing, {}", of.players, of.players_max, of.model),
+            )
         };
         self.matches.iter().map(line).collect()
     }
@@ -128,11 +137,14 @@ impl App {
     fn update_hud(&mut self, now: Time) {
         let Some(session) = self.session.take() else { return };
         if let Some(world) = session.shown() {
-            let dt = session.tick_length().map_or(1.0 / 60.0, |length| length.as_seconds_f64() as f32);
+            let dt =
+                session.tick_length().map_or(1.0 / 60.0, |length| length.as_seconds_f64() as f32);
             let contest = world.all::<Contest>().next().map(|(_, contest)| contest);
-            let clock = contest.map_or(String::new(), |contest| hud::clock(contest, world.tick(), dt));
+            let clock =
+                contest.map_or(String::new(), |contest| hud::clock(contest, world.tick(), dt));
             self.page.text("clock", &clock);
-            let standing = hud::standing(world, session.me().filter(|_| self.screen == Screen::Play));
+            let standing =
+                hud::standing(world, session.me().filter(|_| self.screen == Screen::Play));
             self.page.text("standing", &standing);
             self.update_body(session.own().map(|(_, own)| own));
             self.update_scores(world, session.me().map(|me| me.0));
@@ -147,9 +159,13 @@ impl App {
             format!("{} {what}", key_title(self.settings.bindings.key(*action)))
         });
         self.page.text("hint", &hint.unwrap_or_default());
-        let paused = self.screen == Screen::Play && !self.is_locked() && !self.shows_conditions && !self.shows_settings;
+        let paused = self.screen == Screen::Play
+            && !self.is_locked()
+            && !self.shows_conditions
+            && !self.shows_settings;
         self.page.shown("pause", paused && self.replay.is_none());
-        let verdict = self.replay.as_ref().map(|replay| (replay.sentence.clone(), replay.theirs.is_some()));
+        let verdict =
+            self.replay.as_ref().map(|replay| (replay.sentence.clone(), replay.theirs.is_some()));
         self.page.shown("death", verdict.is_some());
         if let Some((sentence, has_both)) = verdict {
             self.page.text("verdict", &sentence);
@@ -184,7 +200,8 @@ impl App {
     }
 
     fn update_scores(&mut self, world: &World<Entity>, me: Option<u16>) {
-        let is_over = world.all::<Contest>().any(|(_, contest)| contest.phase == sametick_arena::Phase::Over);
+        let is_over =
+            world.all::<Contest>().any(|(_, contest)| contest.phase == sametick_arena::Phase::Over);
         let is_shown = self.screen == Screen::Play && (self.hands.holds(Action::Scores) || is_over);
         self.page.shown("scores", is_shown);
         if !is_shown {
@@ -195,11 +212,14 @@ impl App {
             .into_iter()
             .map(|seat| (seat.name.to_string(), seat.score, seat.deaths, Some(seat.player) == me))
             .collect();
-        self.page.fill("scores", &format!("{rows:?}"), |document, element| fill_scores(document, element, &title, &rows));
+        self.page.fill("scores", &format!("{rows:?}"), |document, element| {
+            fill_scores(document, element, &title, &rows)
+        });
     }
 
     fn update_feed(&mut self) {
-        let lines: Vec<Vec<(Whose, String)>> = self.feed.lines().map(|line| line.parts.clone()).collect();
+        let lines: Vec<Vec<(Whose, String)>> =
+            self.feed.lines().map(|line| line.parts.clone()).collect();
         self.page.fill("feed", &format!("{lines:?}"), |document, element| {
             for parts in &lines {
                 let Some(line) = page::add(document, element, "li", "", "") else { continue };
@@ -244,18 +264,27 @@ impl App {
     }
 
     fn update_panels(&mut self, now: Time) {
-        let warning = self.health.warning().map(|warning| (warning.sentence.clone(), warning.severity));
+        let warning =
+            self.health.warning().map(|warning| (warning.sentence.clone(), warning.severity));
         self.page.shown("warning", warning.is_some() && self.screen == Screen::Play);
         if let Some((sentence, severity)) = warning {
             self.page.text("warning", &sentence);
-            self.page.attribute("warning", "data-severity", if severity == Severity::Severe { "severe" } else { "warning" });
+            self.page.attribute(
+                "warning",
+                "data-severity",
+                if severity == Severity::Severe { "severe" } else { "warning" },
+            );
         }
         self.page.shown("conditions", self.shows_conditions && self.screen == Screen::Play);
         if !self.shows_conditions {
             return;
         }
         let wanted = self.settings.wanted;
-        let rate = if wanted.rate_kbps > 0.0 { format!("{:.0} kB/s", wanted.rate_kbps) } else { "no limit".into() };
+        let rate = if wanted.rate_kbps > 0.0 {
+            format!("{:.0} kB/s", wanted.rate_kbps)
+        } else {
+            "no limit".into()
+        };
         let rows: [(&'static str, &'static str, f64, String); 4] = [
             ("delay", "delay-value", wanted.delay_ms, format!("{:.0} ms", wanted.delay_ms)),
             ("jitter", "jitter-value", wanted.jitter_ms, format!("{:.0} ms", wanted.jitter_ms)),
@@ -275,14 +304,22 @@ impl App {
         let words = match view.as_str() {
             "latest" => "Where the last update had them: they jump from update to update.",
             "extrapolate" => "Straight on from the last update, for at most 100 ms.",
-            "interpolate" => "Between two updates, a little in the past: smooth, and never guessed.",
-            "predict" => "In the present, by the rules and their last commands; wrong when they turn.",
+            "interpolate" => {
+                "Between two updates, a little in the past: smooth, and never guessed."
+            }
+            "predict" => {
+                "In the present, by the rules and their last commands; wrong when they turn."
+            }
             _ => "As this model has it.",
         };
         self.page.text("view-words", words);
         self.page.value("ghosts", if self.settings.ghosts { "on" } else { "off" });
-        let knows_truth = self.session.as_ref().is_some_and(|session| session.road().truth().is_some());
-        self.page.text("ghost-words", if knows_truth { "" } else { "This server keeps its truth to itself." });
+        let knows_truth =
+            self.session.as_ref().is_some_and(|session| session.road().truth().is_some());
+        self.page.text(
+            "ghost-words",
+            if knows_truth { "" } else { "This server keeps its truth to itself." },
+        );
     }
 
     fn update_graph(&mut self, now: Time) {
@@ -308,15 +345,23 @@ impl App {
                 }
             }
         });
-        let canvas = self.page.element("graph").and_then(|element| element.dyn_into::<HtmlCanvasElement>().ok());
+        let canvas = self
+            .page
+            .element("graph")
+            .and_then(|element| element.dyn_into::<HtmlCanvasElement>().ok());
         let context = canvas.and_then(|canvas| canvas.get_context("2d").ok().flatten());
-        if let Some(context) = context.and_then(|context| context.dyn_into::<CanvasRenderingContext2d>().ok()) {
+        if let Some(context) =
+            context.and_then(|context| context.dyn_into::<CanvasRenderingContext2d>().ok())
+        {
             paint(&context, &graph::strokes(&self.health, now));
         }
     }
 
     fn update_dialog(&mut self) {
-        let dialog = self.page.element("settings").and_then(|element| element.dyn_into::<HtmlDialogElement>().ok());
+        let dialog = self
+            .page
+            .element("settings")
+            .and_then(|element| element.dyn_into::<HtmlDialogElement>().ok());
         let Some(dialog) = dialog else { return };
         if self.shows_settings && !dialog.open() {
             let _ = dialog.show_modal();
@@ -328,15 +373,29 @@ impl App {
         }
         let settings = &self.settings;
         let rows: [(&'static str, &'static str, f32, String); 3] = [
-            ("sensitivity", "sensitivity-value", settings.sensitivity, format!("{:.1}°", settings.sensitivity)),
+            (
+                "sensitivity",
+                "sensitivity-value",
+                settings.sensitivity,
+                format!("{:.1}°", settings.sensitivity),
+            ),
             ("fov", "fov-value", settings.field_of_view, format!("{:.0}°", settings.field_of_view)),
-            ("volume", "volume-value", settings.volume, format!("{:.0} %", settings.volume * 100.0)),
+            (
+                "volume",
+                "volume-value",
+                settings.volume,
+                format!("{:.0} %", settings.volume * 100.0),
+            ),
         ];
-        let crosshair = Crosshair::ALL.iter().find(|(_, shape)| *shape == settings.crosshair).map_or("cross", |(name, _)| name);
+        let crosshair = Crosshair::ALL
+            .iter()
+            .find(|(_, shape)| *shape == settings.crosshair)
+            .map_or("cross", |(name, _)| name);
         let shadows = if settings.is_fine { "fine" } else { "plain" };
         let asked = self.asked_key;
-        let keys: Vec<(Action, String)> =
-            Action::all().map(|action| (action, key_title(settings.bindings.key(action)))).collect();
+        let keys: Vec<(Action, String)> = Action::all()
+            .map(|action| (action, key_title(settings.bindings.key(action))))
+            .collect();
         for (slider, output, value, text) in rows {
             self.page.value(slider, &value.to_string());
             self.page.text(output, &text);
@@ -348,7 +407,13 @@ impl App {
                 page::add(document, element, "span", "", action.title());
                 let is_asked = asked == Some(*action);
                 let text = if is_asked { "press a key" } else { key };
-                if let Some(button) = page::add(document, element, "button", if is_asked { "asked" } else { "" }, text) {
+                if let Some(button) = page::add(
+                    document,
+                    element,
+                    "button",
+                    if is_asked { "asked" } else { "" },
+                    text,
+                ) {
                     let _ = button.set_attribute("data-do", &format!("key.{}", action.name()));
                 }
             }
@@ -359,11 +424,13 @@ impl App {
     /// `screen` (`first`, `play`), `link` (`WebTransport`, `WebSocket`, `in this page`), `standing`, `player` and `entity`
     /// (our number and our body's), `tick` (of the newest snapshot, the server's time), `ownTick`, `x` `y` `z` (where our
     /// feet are), `yaw`, `health`, `score`, `deaths`, `fighters` (how many are alive in sight), `ping`, `jitter`,
-    /// `lossDown`, `lossUp` (as measured), `confirmed` and `refused` hits, `drawCalls`, `frames`, `locked`, `build`.
+    /// `lossDown`, `lossUp` (as measured), `confirmed` and `refused` hits, `drawCalls`, `frames`, `matchMs` and
+    /// `frameMs` (what the match and all of the last frame took on the processor), `locked`, `build`.
     fn tell_tests(&self, now: Time) {
         let Some(window) = web_sys::window() else { return };
         let Ok(state) = js_sys::Reflect::get(&window, &"sametick".into()) else { return };
-        let tell = |name: &str, value: JsValue| _ = js_sys::Reflect::set(&state, &name.into(), &value);
+        let tell =
+            |name: &str, value: JsValue| _ = js_sys::Reflect::set(&state, &name.into(), &value);
         let figures = self.health.figures(now);
         tell("screen", if self.screen == Screen::Play { "play" } else { "first" }.into());
         tell("ping", figures.ping_ms.map_or(JsValue::NULL, JsValue::from));
@@ -374,6 +441,8 @@ impl App {
         tell("refused", self.marks.refused.into());
         tell("drawCalls", self.draw_calls.into());
         tell("frames", self.frames.into());
+        tell("matchMs", self.costs.0.into());
+        tell("frameMs", self.costs.1.into());
         tell("locked", self.is_locked().into());
         tell("yaw", self.hands.yaw.into());
         tell("pitch", self.hands.pitch.into());
@@ -404,7 +473,12 @@ impl App {
     }
 }
 
-fn fill_scores(document: &Document, element: &Element, title: &str, rows: &[(String, i16, u16, bool)]) {
+fn fill_scores(
+    document: &Document,
+    element: &Element,
+    title: &str,
+    rows: &[(String, i16, u16, bool)],
+) {
     page::add(document, element, "h2", "", title);
     let Some(table) = page::add(document, element, "table", "", "") else { return };
     if let Some(head) = page::add(document, &table, "tr", "", "") {
@@ -413,7 +487,10 @@ fn fill_scores(document: &Document, element: &Element, title: &str, rows: &[(Str
         }
     }
     for (name, score, deaths, is_me) in rows {
-        let Some(row) = page::add(document, &table, "tr", if *is_me { "me" } else { "" }, "") else { continue };
+        let Some(row) = page::add(document, &table, "tr", if *is_me { "me" } else { "" }, "")
+        else {
+            continue;
+        };
         page::add(document, &row, "td", "", name);
         page::add(document, &row, "td", "", &score.to_string());
         page::add(document, &row, "td", "", &deaths.to_string());

@@ -103,7 +103,8 @@ impl Session {
         for event in self.client.take_events() {
             self.heed(now, event);
         }
-        if let (Some(reason), false) = (self.road.end(), matches!(self.standing, Standing::Lost(_))) {
+        if let (Some(reason), false) = (self.road.end(), matches!(self.standing, Standing::Lost(_)))
+        {
             self.standing = Standing::Lost(reason);
         }
         self.client.view(now);
@@ -114,7 +115,8 @@ impl Session {
         match event {
             ClientEvent::Joined(_) => self.standing = Standing::Playing,
             ClientEvent::Denied(denial) => {
-                self.standing = Standing::Lost(format!("The server did not let us in: {denial:?}."));
+                self.standing =
+                    Standing::Lost(format!("The server did not let us in: {denial:?}."));
             }
             ClientEvent::GameChanged { content } => match find_content(content) {
                 Some(content) => {
@@ -122,7 +124,11 @@ impl Session {
                     self.has_new_content = true;
                     self.client.load(now, content);
                 }
-                None => self.standing = Standing::Lost("The server plays a map that this page does not have.".into()),
+                None => {
+                    self.standing = Standing::Lost(
+                        "The server plays a map that this page does not have.".into(),
+                    )
+                }
             },
             ClientEvent::Left(reason) => self.standing = Standing::Lost(words(reason).into()),
             ClientEvent::Migrating(_) => {}

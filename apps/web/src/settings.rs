@@ -33,8 +33,12 @@ pub(crate) enum Graph {
 
 impl Crosshair {
     /// All of them by name.
-    pub(crate) const ALL: [(&str, Self); 4] =
-        [("cross", Self::Cross), ("dot", Self::Dot), ("circle", Self::Circle), ("none", Self::None)];
+    pub(crate) const ALL: [(&str, Self); 4] = [
+        ("cross", Self::Cross),
+        ("dot", Self::Dot),
+        ("circle", Self::Circle),
+        ("none", Self::None),
+    ];
 }
 
 impl Graph {
@@ -136,7 +140,9 @@ impl Settings {
     pub(crate) fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         let number = |low: f64, high: f64| {
             let number = value.parse::<f64>().ok().filter(|number| (low..=high).contains(number));
-            number.ok_or_else(|| format!("“{name}” should be a number from {low} to {high}, not “{value}”."))
+            number.ok_or_else(|| {
+                format!("“{name}” should be a number from {low} to {high}, not “{value}”.")
+            })
         };
         let one_of = |names: &[&str]| {
             if names.contains(&value) {
@@ -169,7 +175,11 @@ impl Settings {
             "bots" => self.bots = number(0.0, 15.0)? as usize,
             _ => match name.strip_prefix("key.").and_then(Action::named) {
                 Some(action) => self.bindings.bind(action, value),
-                None => return Err(format!("The address sets “{name}”, which this page does not know.")),
+                None => {
+                    return Err(format!(
+                        "The address sets “{name}”, which this page does not know."
+                    ));
+                }
             },
         }
         Ok(())
@@ -251,7 +261,9 @@ mod tests {
     #[test]
     fn an_address_sets_everything() {
         let mut settings = Settings::default();
-        let wrong = settings.read("?name=Zo%C3%AB+B&delay=80&jitter=5&loss=2&view=half_life&link=websocket&fov=100");
+        let wrong = settings.read(
+            "?name=Zo%C3%AB+B&delay=80&jitter=5&loss=2&view=half_life&link=websocket&fov=100",
+        );
         assert!(wrong.is_empty(), "{wrong:?}");
         assert_eq!((settings.name.as_str(), settings.wanted.delay_ms), ("Zoë B", 80.0));
         assert_eq!((settings.link.as_str(), settings.field_of_view), ("websocket", 100.0));

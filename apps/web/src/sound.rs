@@ -11,7 +11,6 @@ use web_sys::{AudioBuffer, AudioContext, AudioNode, BiquadFilterType, GainNode, 
 /// How many sounds may begin in one frame; more would only be louder.
 const SOUNDS_PER_FRAME_MAX: u32 = 12;
 
-
 /// Loudspeakers, once the player has touched the page: before that no browser lets a page be heard.
 pub(crate) struct Speakers {
     context: AudioContext,
@@ -29,7 +28,8 @@ impl Speakers {
         master.gain().set_value(volume);
         let rate = context.sample_rate();
         let mut dice = Dice::new(7, 0x501);
-        let samples: Vec<f32> = (0..rate as usize).map(|_| dice.unit() as f32 * 2.0 - 1.0).collect();
+        let samples: Vec<f32> =
+            (0..rate as usize).map(|_| dice.unit() as f32 * 2.0 - 1.0).collect();
         let noise = context.create_buffer(1, samples.len() as u32, rate)?;
         noise.copy_to_channel(&samples, 0)?;
         Ok(Self { context, master, noise, begun: 0 })
@@ -103,7 +103,13 @@ impl Speakers {
         Ok(panner.into())
     }
 
-    fn noise(&self, out: &AudioNode, seconds: f64, (from, to): (f32, f32), loud: f32) -> Result<(), JsValue> {
+    fn noise(
+        &self,
+        out: &AudioNode,
+        seconds: f64,
+        (from, to): (f32, f32),
+        loud: f32,
+    ) -> Result<(), JsValue> {
         let now = self.context.current_time();
         let source = self.context.create_buffer_source()?;
         source.set_buffer(Some(&self.noise));

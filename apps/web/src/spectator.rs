@@ -39,9 +39,11 @@ impl Spectator {
         if self.stayed > STAY_SECONDS || is_alone {
             self.choose(world);
         }
-        let followed = self.watched.and_then(|id| world.get::<Fighter>(id)).filter(|f| f.is_alive());
+        let followed =
+            self.watched.and_then(|id| world.get::<Fighter>(id)).filter(|f| f.is_alive());
         let wanted = followed.map(|fighter| add(fighter.position, [0.0, 0.0, 1.3]));
-        let wanted = wanted.or(self.middle).unwrap_or_else(|| add(map.bounds().centre(), [0.0, 0.0, 1.5]));
+        let wanted =
+            wanted.or(self.middle).unwrap_or_else(|| add(map.bounds().centre(), [0.0, 0.0, 1.5]));
         let is_far = self.middle.is_some_and(|middle| length(subtract(middle, wanted)) > 12.0);
         let ease = 1.0 - (-EASE * seconds).exp();
         let middle = self.middle.filter(|_| !is_far).unwrap_or(wanted);
@@ -51,6 +53,8 @@ impl Spectator {
         let wished = free_place(map, middle, away);
         let eye = self.eye.filter(|_| !is_far).unwrap_or(wished);
         let eye = along(eye, subtract(wished, eye), ease);
+        // On its way from one place to the next it does not go behind a wall either.
+        let eye = free_place(map, middle, subtract(eye, middle));
         (self.middle, self.eye) = (Some(middle), Some(eye));
         Camera::towards(eye, middle, WIDTH)
     }
@@ -77,7 +81,8 @@ impl Spectator {
 /// As far as wished, unless there is a wall before.
 fn free_place(map: &Map, middle: Vector, away: Vector) -> Vector {
     let trace = map.trace([0.25; 3], middle, add(middle, away));
-    let metres = (length(away) * trace.fraction - 0.1).max(0.3);
+    let metres =
+        if trace.is_hit() { (length(away) * trace.fraction - 0.1).max(0.3) } else { length(away) };
     add(middle, scale(unit(away), metres))
 }
 
@@ -91,7 +96,8 @@ mod tests {
         let map = Map::read(CORNERS).unwrap();
         let mut world = World::default();
         let place = map.spawns[0].place;
-        let id = world.spawn(Fighter { health: 100, position: place, ..Fighter::default() }).unwrap();
+        let id =
+            world.spawn(Fighter { health: 100, position: place, ..Fighter::default() }).unwrap();
         let mut spectator = Spectator::default();
         for _ in 0..600 {
             let camera = spectator.look(&world, &map, 1.0 / 30.0);
