@@ -9,7 +9,7 @@ use crate::hud::Feed;
 use crate::input::{Action, Hands};
 use crate::killcam::{Recorder, Replay};
 use crate::mesh;
-use crate::outside::{Joining, Match, Progress};
+use crate::outside::{Joining, Match, Progress, Ticket};
 use crate::page::{self, Happening, Page};
 use crate::particles::Particles;
 use crate::scene::{Look, Scene, Side};
@@ -53,7 +53,14 @@ pub(crate) struct App {
     last: Time,
     pub(crate) screen: Screen,
     pub(crate) session: Option<Session>,
-    joining: Option<Joining>,
+    pub(crate) joining: Option<Joining>,
+    /// Which server it is, what leads back to our place there, and how often we came in.
+    server: String,
+    ticket: Option<Ticket>,
+    pub(crate) joins: u32,
+    is_in: bool,
+    /// What a test asked for.
+    asked: Option<(i8, f32)>,
     pub(crate) matches: Vec<Match>,
     /// What to say about the connection, if it is not as it should be.
     pub(crate) notice: Option<String>,
@@ -103,7 +110,8 @@ impl App {
         let mut renderer = Renderer::new(gl)?;
         renderer.is_fine = settings.is_fine;
         let clock = Clock::start();
-        let joining = (settings.server == "any").then(|| Joining::new(&settings.link));
+        let ticket = kept_ticket();
+        let joining = (settings.server == "any").then(|| Joining::new(&settings.link, ticket));
         let mut app = Self {
             page: Page::new(document)?,
             canvas,
@@ -115,6 +123,11 @@ impl App {
             screen: Screen::First,
             session: None,
             joining,
+            server: String::new(),
+            ticket: None,
+            joins: 0,
+            is_in: false,
+            asked: None,
             matches: Vec::new(),
             notice: None,
             hands: Hands::default(),
@@ -154,7 +167,7 @@ impl App {
         let seconds = (passed.as_seconds_f64() as f32).min(FRAME_SECONDS_MAX);
         self.last = now;
         for happening in self.page.take_happenings() {
-            self.heed(happening, now);
+            self.heed(happening);
         }
         self.join(now);
         let command = self.command();
@@ -187,7 +200,7 @@ impl App {
             return;
         }
         for happening in self.page.take_happenings() {
-            self.heed(happening, now);
+            self.heed(happening);
         }
         self.join(now);
         self.hands.let_go();
@@ -200,6 +213,17 @@ impl App {
         self.notice_standing(now);
     }
 
+    /// Says goodbye, because the page goes.
+    pub(crate) fn leave(&mut self) {
+        let now = self.clock.now();
+        self.session.iter_mut().for_each(|session| session.close(now));
+    }
+
+    /// Plays without a mouse.
+    pub(crate) fn walk(&mut self, forward: i8, yaw: f32) {
+        (self.screen, self.asked, self.hands.yaw) = (Screen::Play, Some((forward, yaw)), yaw);
+    }
+
     /// What is asked for: nothing but to watch, until one plays.
     fn command(&mut self) -> Command {
         let is_playing = self.screen == Screen::Play;
@@ -207,6 +231,9 @@ impl App {
             self.hands.let_go();
         }
         let say = self.say.take().unwrap_or_default();
+        if let Some((forward, yaw)) = self.asked {
+            return Command { forward, yaw, ready: true, ..Command::default() };
+        }
         Command { watch: !is_playing, say, ..self.hands.command() }
     }
 
@@ -214,7 +241,8 @@ impl App {
         let Some(joining) = &mut self.joining else { return };
         match joining.step(self.settings.view(), &self.settings.wanted, now) {
             Progress::UnderWay => {}
-            Progress::Joined(mut session) => {
+            Progress::Joined(server, mut session) => {
+                (self.server, self.is_in) = (server, false);
                 self.matches = std::mem::take(&mut joining.matches);
                 self.joining = None;
                 session.call(&self.settings.name);
@@ -248,13 +276,20 @@ impl App {
     fn notice_standing(&mut self, now: Time) {
         let Some(session) = &self.session else { return };
         match session.standing() {
-            Standing::Playing if self.joining.is_none() => self.notice = None,
+            Standing::Playing if self.joining.is_none() => {
+                self.notice = None;
+                if !std::mem::replace(&mut self.is_in, true) {
+                    self.joins += 1;
+                    let ticket = session.client().ticket().cloned();
+                    self.ticket = ticket.map(|ticket| (self.server.clone(), ticket));
+                    keep_ticket(self.ticket.as_ref());
+                }
+            }
             Standing::Lost(reason) if self.joining.is_none() => {
                 self.notice = Some(format!("{reason} Trying again."));
-                let ticket: Option<ClientToken> = session.client().ticket().cloned();
-                let denied = reason.contains("did not let us in");
-                self.joining =
-                    Some(Joining::again(&self.settings.link, ticket.filter(|_| !denied), now));
+                // A ticket that was refused is of no use.
+                let ticket = self.ticket.take().filter(|_| self.is_in);
+                self.joining = Some(Joining::again(&self.settings.link, ticket, now));
             }
             _ => {}
         }
@@ -484,6 +519,24 @@ impl App {
     }
 }
 
+/// Under which name the way back is kept, for a reload.
+const TICKET: &str = "sametick.ticket";
+
+fn kept_ticket() -> Option<Ticket> {
+    let storage = web_sys::window()?.session_storage().ok()??;
+    let kept = storage.get_item(TICKET).ok()??;
+    let (server, ticket) = kept.split_once(' ')?;
+    Some((server.to_owned(), ClientToken::from_text(ticket)?))
+}
+
+fn keep_ticket(ticket: Option<&Ticket>) {
+    let storage = web_sys::window().and_then(|window| window.session_storage().ok().flatten());
+    if let (Some(storage), Some((server, ticket))) = (storage, ticket) {
+        // Without it a reload takes a new place.
+        let _ = storage.set_item(TICKET, &format!("{server} {}", ticket.to_text()));
+    }
+}
+
 /// Under which name choices are kept.
 const STORED: &str = "sametick.settings";
 
@@ -493,7 +546,7 @@ fn storage() -> Option<web_sys::Storage> {
 
 // What happens.
 impl App {
-    fn heed(&mut self, happening: Happening, now: Time) {
+    fn heed(&mut self, happening: Happening) {
         match happening {
             Happening::Down { key, in_field } => self.key_down(&key, in_field),
             Happening::Up { key } => {
@@ -518,11 +571,6 @@ impl App {
                 self.stop_typing();
             }
             Happening::Hidden(_) => self.hands.let_go(),
-            Happening::Gone => {
-                if let Some(session) = &mut self.session {
-                    session.close(now);
-                }
-            }
         }
     }
 

@@ -26,11 +26,14 @@ pub(crate) struct Match {
     pub(crate) players_max: u32,
 }
 
+/// What leads back to the same place, and on which server.
+pub(crate) type Ticket = (String, ClientToken);
+
 /// On the way to a server.
 pub(crate) struct Joining {
     stage: Stage,
     roads: Roads,
-    ticket: Option<ClientToken>,
+    ticket: Option<Ticket>,
     again: Span,
     /// All that the server told of, once it did.
     pub(crate) matches: Vec<Match>,
@@ -48,25 +51,34 @@ pub(crate) enum Progress {
     UnderWay,
     /// Not this time; it will be tried again.
     Failed(String),
-    /// There.
-    Joined(Box<Session>),
+    /// There: at which server.
+    Joined(String, Box<Session>),
 }
 
 impl Joining {
     /// Asks at once.
-    pub(crate) fn new(link: &str) -> Self {
+    pub(crate) fn new(link: &str, ticket: Option<Ticket>) -> Self {
         Self {
             stage: Stage::Asking(Request::start(SESSION_URL)),
             roads: Roads::named(link).unwrap_or_default(),
-            ticket: None,
+            ticket,
             again: AGAIN_FIRST,
             matches: Vec::new(),
         }
     }
 
     /// Asks again a little later, and knocks with a ticket, if there is one.
-    pub(crate) fn again(link: &str, ticket: Option<ClientToken>, now: Time) -> Self {
-        Self { stage: Stage::Waiting(now + AGAIN_FIRST), ticket, ..Self::new(link) }
+    pub(crate) fn again(link: &str, ticket: Option<Ticket>, now: Time) -> Self {
+        Self { stage: Stage::Waiting(now + AGAIN_FIRST), ..Self::new(link, ticket) }
+    }
+
+    /// How far it is, in a word.
+    pub(crate) fn stage(&self) -> &'static str {
+        match self.stage {
+            Stage::Waiting(_) => "waiting",
+            Stage::Asking(_) => "asking",
+            Stage::Opening(..) => "opening",
+        }
     }
 
     /// Takes the next step, if it can be taken.
@@ -108,7 +120,9 @@ impl Joining {
         let Some(content) = content else {
             return self.fail("The server plays a map that this page does not have.".into(), now);
         };
-        let Some(token) = self.ticket.take().or_else(|| session.token()) else {
+        let identity = session.text("server").unwrap_or_default();
+        let ticket = self.ticket.take().filter(|(server, _)| *server == identity);
+        let Some(token) = ticket.map(|(_, ticket)| ticket).or_else(|| session.token()) else {
             return self.fail("The server gave no token.".into(), now);
         };
         let (server, tls) = (link.server(), link.tls());
@@ -120,7 +134,7 @@ impl Joining {
         };
         let mut road = Outside { link: Conditioned::new(link, now.as_micros()), server };
         road.set_conditions(wanted);
-        Progress::Joined(Box::new(Session::new(client, Box::new(road), content)))
+        Progress::Joined(identity, Box::new(Session::new(client, Box::new(road), content)))
     }
 
     fn fail(&mut self, reason: String, now: Time) -> Progress {

@@ -35,8 +35,6 @@ pub(crate) enum Happening {
     Said(String),
     /// Nobody looks at the page, or someone does again.
     Hidden(bool),
-    /// The page goes.
-    Gone,
 }
 
 type Happenings = Rc<RefCell<Vec<Happening>>>;
@@ -226,9 +224,7 @@ impl Page {
             let is_hidden = js_sys::Reflect::get(&document, &"hidden".into())
                 .is_ok_and(|hidden| hidden.is_truthy());
             tell(&happenings, Happening::Hidden(is_hidden));
-        })?;
-        let happenings = Rc::clone(&self.happenings);
-        on(&window, "pagehide", move |_| tell(&happenings, Happening::Gone))
+        })
     }
 
     fn listen_to_keys(&self, window: &Window) -> Result<(), JsValue> {

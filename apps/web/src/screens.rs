@@ -420,10 +420,12 @@ impl App {
         });
     }
 
-    /// What tests may read, and nobody writes: `window.sametick` with
+    /// What tests may read, and nobody writes: `window.sametick`, and a copy of it by `status()`, with `stage` (`asking`,
+    /// `opening`, `waiting`, `knocking`, `playing`), `road` (`webtransport`, `websocket`, `page`), `joins` (how often we
+    /// came in), `reason` (what is said about the connection),
     /// `screen` (`first`, `play`), `link` (`WebTransport`, `WebSocket`, `in this page`), `standing`, `player` and `entity`
     /// (our number and our body's), `tick` (of the newest snapshot, the server's time), `ownTick`, `x` `y` `z` (where our
-    /// feet are), `yaw`, `health`, `score`, `deaths`, `fighters` (how many are alive in sight), `ping`, `jitter`,
+    /// feet are by that snapshot), `yaw`, `health`, `score`, `deaths`, `fighters` (how many are alive in sight), `ping`, `jitter`,
     /// `lossDown`, `lossUp` (as measured), `confirmed` and `refused` hits, `drawCalls`, `frames`, `matchMs` and
     /// `frameMs` (what the match and all of the last frame took on the processor), `locked`, `build`.
     fn tell_tests(&self, now: Time) {
@@ -447,17 +449,31 @@ impl App {
         tell("yaw", self.hands.yaw.into());
         tell("pitch", self.hands.pitch.into());
         tell("build", env!("CARGO_PKG_VERSION").into());
-        let Some(session) = &self.session else { return };
+        tell("joins", self.joins.into());
+        tell("reason", self.notice.clone().unwrap_or_default().into());
+        let stage = self.joining.as_ref().map(|joining| joining.stage());
+        let Some(session) = &self.session else {
+            tell("stage", stage.unwrap_or("asking").into());
+            return;
+        };
+        let is_in = matches!(session.standing(), crate::session::Standing::Playing);
+        tell("stage", stage.unwrap_or(if is_in { "playing" } else { "knocking" }).into());
+        let link = session.road().name();
+        let road = if link == "in this page" { "page".to_owned() } else { link.to_lowercase() };
+        tell("road", road.into());
         tell("link", session.road().name().into());
         tell("standing", format!("{:?}", session.standing()).into());
         tell("player", session.me().map_or(JsValue::NULL, |me| me.0.into()));
         tell("tick", session.client().snapshot().map_or(0, |world| world.tick().0).into());
         tell("ownTick", session.client().predicted().map_or(0, |world| world.tick().0).into());
-        if let Some((id, own)) = session.own() {
-            tell("entity", (id.slot() as u32).into());
+        let told = session.client().snapshot().zip(session.me());
+        if let Some((_, own)) = told.and_then(|(world, me)| world.owned::<Fighter>(me)) {
             for (name, part) in ["x", "y", "z"].into_iter().zip(own.position) {
                 tell(name, part.into());
             }
+        }
+        if let Some((id, own)) = session.own() {
+            tell("entity", (id.slot() as u32).into());
             tell("health", own.health.into());
             tell("alive", own.is_alive().into());
         }
