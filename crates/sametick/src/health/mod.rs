@@ -62,6 +62,9 @@ const AWAY_AFTER: Span = Span::seconds(1);
 /// For so long after the first update a connection finds its feet, and nothing is warned of it.
 const SETTLES_WITHIN: Span = Span::seconds(3);
 
+/// How often it is judged what to warn of: medians cost more than taking down what they are of.
+const JUDGED_EVERY: Span = Span::millis(50);
+
 /// What carries our datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Link {
@@ -143,6 +146,7 @@ struct Newest {
     /// When the first update came after a pause.
     began: Option<Time>,
     looked_at: Option<Time>,
+    judged_at: Option<Time>,
     repeated_for: Span,
     target_margin: Span,
     waits: Option<Span>,
@@ -189,9 +193,12 @@ impl Health {
         newest.pace = seen.pace;
         self.updates.forget(now);
         self.pings.forget(now);
-        let figures = self.figures(now);
-        let is_settled = self.newest.began.is_none_or(|at| now - at >= SETTLES_WITHIN);
-        self.board.look(now, &figures, is_settled);
+        if self.newest.judged_at.is_none_or(|at| now - at >= JUDGED_EVERY) {
+            self.newest.judged_at = Some(now);
+            let is_settled = self.newest.began.is_none_or(|at| now - at >= SETTLES_WITHIN);
+            let figures = self.figures(now);
+            self.board.look(now, &figures, is_settled);
+        }
     }
 
     /// What to tell the player, if anything is wrong.

@@ -97,7 +97,7 @@ impl Run {
         };
         let random = &mut run.random;
         run.server = Server::new(config, lamps, SEED, Rates::USUAL, run.now, random);
-        let token = ClientToken::open_mode(PROTOCOL, 1, b"", random).unwrap();
+        let token = ClientToken::open_mode(PROTOCOL, 1, b"", random).expect("nothing is attached");
         let server = run.network.address(run.here);
         run.client = Client::new(server, token, lamps, View::USUAL, run.now, random);
         run
