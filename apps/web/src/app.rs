@@ -177,7 +177,7 @@ impl App {
             work.repredicted = self.clock.now() - now;
             self.costs.0 = work.repredicted.as_millis_f64();
             let observed = session.observe();
-            self.health.frame(now, work, observed);
+            self.health.frame(session.now(), work, observed);
         }
         self.notice_standing(now);
         if self.session.as_mut().is_some_and(Session::take_new_content) {
@@ -189,7 +189,7 @@ impl App {
         if let (Some(speakers), Some(camera)) = (&mut self.speakers, camera) {
             speakers.listen(&camera);
         }
-        self.update_page(now);
+        self.update_page(self.session.as_ref().map_or(now, Session::now));
         self.costs.1 = (self.clock.now() - now).as_millis_f64();
     }
 
@@ -448,8 +448,7 @@ impl App {
             );
             return self.recorder.own_screen(tick, (own, killer), sentence);
         }
-        let rewound = session.road().rewound(PlayerId(player), tick);
-        let rewound = rewound.zip(session.tick_length());
+        let rewound = Some(Span::millis(event.rewound_ms.into())).zip(session.tick_length());
         self.recorder.replay(tick, (own, killer), &name, rewound)
     }
 

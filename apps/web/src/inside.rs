@@ -5,20 +5,15 @@ use crate::conditions::Wanted;
 use crate::session::Road;
 use sametick::network::{Host, Network};
 use sametick::secure::Random;
-use sametick::{
-    Client, Dice, Others, Peer, PlayerId, Rates, Server, Span, Tick, Time, Verdict, View, World,
-};
+use sametick::{Client, Dice, Others, Peer, Rates, Server, Span, Tick, Time, View, World};
 use sametick_arena::bot::{Bot, SKILLS, Ways};
 use sametick_arena::{Arena, Content, Entity};
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// How far one frame takes the match at most: who looked away sees it go on from where it was.
 const CATCH_UP_MAX: Span = Span::millis(250);
 /// How finely time passes within a frame.
 const STEP: Span = Span::millis(4);
-/// How many judgements are kept, to be asked about.
-const VERDICTS_KEPT: usize = 512;
 /// How bots are called.
 const NAMES: [&str; 8] =
     ["Ada", "Alan", "Barbara", "Claude", "Dennis", "Edsger", "Frances", "Grace"];
@@ -35,7 +30,6 @@ pub(crate) struct Inside {
     now: Time,
     page: Time,
     random: Seeded,
-    verdicts: VecDeque<Verdict>,
     datagram: Vec<u8>,
 }
 
@@ -88,7 +82,6 @@ impl Inside {
             now,
             page: now,
             random,
-            verdicts: VecDeque::new(),
             datagram: Vec::new(),
         }
     }
@@ -110,12 +103,9 @@ impl Inside {
         while let Some((to, datagram)) = server.transmit(now) {
             network.send(now, *here, to, datagram);
         }
-        // Who joined and left is of no interest here.
+        // Who joined and left, and who judged how, is of no interest here.
         let _ = server.take_events();
-        self.verdicts.extend(server.take_verdicts());
-        while self.verdicts.len() > VERDICTS_KEPT {
-            self.verdicts.pop_front();
-        }
+        let _ = server.take_verdicts();
         let address = network.address(*here);
         carry(network, client, self.mine, address, now, datagram);
         for player in &mut self.bots {
@@ -151,13 +141,6 @@ impl Road for Inside {
 
     fn truth(&self) -> Option<&World<Entity>> {
         Some(self.server.world())
-    }
-
-    fn rewound(&self, player: PlayerId, tick: Tick) -> Option<Span> {
-        let verdict = self.verdicts.iter().rev().find(|verdict| {
-            verdict.player == player && verdict.tick == tick && verdict.hit.is_some()
-        });
-        verdict.map(|verdict| verdict.rewound)
     }
 }
 

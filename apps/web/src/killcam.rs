@@ -188,10 +188,7 @@ mod tests {
                 if event.what != What::Death || key.entity != own || event.weapon.index() == 2 {
                     continue;
                 }
-                let player =
-                    session.shown().and_then(|world| world.get::<Fighter>(killer)).unwrap().player;
-                let rewound = session.road().rewound(sametick::PlayerId(player), key.tick);
-                let rewound = rewound.map(|rewound| (rewound, Span::micros(16_667)));
+                let rewound = Some((Span::millis(event.rewound_ms.into()), Span::micros(16_667)));
                 let replay = recorder.replay(key.tick, (own, killer), "Ada", rewound).unwrap();
                 let ticks = rewound.unwrap().0.as_micros() as f64 / 16_667.0;
                 let then = Tick(key.tick.0 - ticks.round() as u32);

@@ -6,7 +6,7 @@ use crate::inside::Inside;
 use sametick::channel::CloseReason;
 use sametick::health::Observation;
 use sametick::secure::Random;
-use sametick::{Client, ClientEvent, Effect, EntityId, PlayerId, Span, Tick, Time, View, World};
+use sametick::{Client, ClientEvent, Effect, EntityId, PlayerId, Span, Time, View, World};
 use sametick_arena::map::MAPS;
 use sametick_arena::{Arena, Command, Content, Entity, Event, Fighter, Mode, NAME_BYTES_MAX};
 
@@ -28,10 +28,6 @@ pub(crate) trait Road {
     }
     /// Nothing more will be sent.
     fn close(&mut self) {}
-    /// How far back the server judged the shots of a player in a tick, if it may be known.
-    fn rewound(&self, _player: PlayerId, _tick: Tick) -> Option<Span> {
-        None
-    }
 }
 
 /// How it stands.
@@ -56,6 +52,7 @@ pub(crate) struct Session {
     has_new_content: bool,
     own: Option<EntityId>,
     tick_length: Option<Span>,
+    now: Time,
 }
 
 impl Session {
@@ -83,6 +80,7 @@ impl Session {
             has_new_content: true,
             own: None,
             tick_length: None,
+            now: Time::ZERO,
         }
     }
 
@@ -107,6 +105,7 @@ impl Session {
         {
             self.standing = Standing::Lost(reason);
         }
+        self.now = now;
         self.client.view(now);
         self.own = self.client.own::<Fighter>().map(|(id, _)| id);
     }
@@ -176,6 +175,11 @@ impl Session {
         let seen = self.client.observe();
         self.tick_length = seen.tick_length.or(self.tick_length);
         seen
+    }
+
+    /// The time that the match is at: it may stand still while nobody looks.
+    pub(crate) fn now(&self) -> Time {
+        self.now
     }
 
     /// How long a tick takes, once that is known.

@@ -37,12 +37,12 @@ pub(crate) fn cuboid() -> Shape {
 
 /// Half a metre in radius, two metres high around the origin: the one that is squeezed into bodies.
 pub(crate) fn capsule() -> Shape {
-    round(12, 8, 1.0 - CAPSULE_RADIUS, CAPSULE_RADIUS)
+    round(20, 12, 1.0 - CAPSULE_RADIUS, CAPSULE_RADIUS)
 }
 
 /// Half a metre in radius.
 pub(crate) fn ball() -> Shape {
-    round(12, 8, 0.0, 0.5)
+    round(16, 10, 0.0, 0.5)
 }
 
 /// Two halves of a ball, each as far from the middle as `apart`.
