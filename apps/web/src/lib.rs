@@ -37,3 +37,6 @@ mod spectator;
 
 #[cfg(target_arch = "wasm32")]
 mod start;
+
+#[cfg(target_arch = "wasm32")]
+pub use start::{leave, walk};

@@ -40,13 +40,13 @@ pub(crate) fn start() -> Result<(), JsValue> {
 
 /// Says goodbye to the server, because the page goes.
 #[wasm_bindgen]
-pub(crate) fn leave() {
+pub fn leave() {
     with(App::leave);
 }
 
 /// For tests: plays without a mouse, and walks so until told otherwise; 7 is as fast as one can.
 #[wasm_bindgen]
-pub(crate) fn walk(forward: i8, yaw: f32) {
+pub fn walk(forward: i8, yaw: f32) {
     with(|app| app.walk(forward, yaw));
 }
 
