@@ -23,6 +23,7 @@ const USUAL: ([u8; 4], u16) = ([127, 0, 0, 1], 4080);
 
 /// Where browsers get in.
 #[derive(Args, Clone, Debug)]
+#[group(skip)]
 pub(crate) struct Options {
     /// Serve the page here, over TCP: 0.0.0.0:4080 lets in the whole network, `off` is without
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = listening_or_off)]
