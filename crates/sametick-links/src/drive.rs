@@ -22,6 +22,10 @@ pub fn drive_server<G: Game>(
             link.send(now, from, &answer);
         }
     }
+    // Whoever is gone for good need not be waited for.
+    while let Some(departure) = link.departed() {
+        server.session_ended(now, departure.peer);
+    }
     server.advance(now);
     while let Some((to, datagram)) = server.transmit(now) {
         link.send(now, to, datagram);

@@ -215,6 +215,11 @@ impl<G: Game> Server<G> {
         if answer.is_some() { answer } else { None }
     }
 
+    /// A TLS session is over, and whoever played in it is gone; see [`Listener::session_ended`].
+    pub fn session_ended(&mut self, now: Time, peer: Peer) {
+        self.listener.session_ended(now, peer);
+    }
+
     /// Steps what is due, and says to each player what it may see.
     pub fn advance(&mut self, now: Time) {
         let mut heard = Vec::new();

@@ -15,7 +15,8 @@ use super::server::Server;
 
 const BROWSERS: [&str; 4] =
     ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
-/// WebTransport is QUIC, which must stay on. Pictures are drawn without a GPU, the same everywhere.
+/// WebTransport is QUIC, which must stay on. Pictures are drawn without a GPU, the same everywhere. The window is
+/// higher than its page, which has 1280 by 720.
 const FLAGS: [&str; 13] = [
     "--headless=new",
     "--no-sandbox",
@@ -29,7 +30,7 @@ const FLAGS: [&str; 13] = [
     "--disable-sync",
     "--disable-dev-shm-usage",
     "--autoplay-policy=no-user-gesture-required",
-    "--window-size=1280,720",
+    "--window-size=1280,859",
 ];
 const MISSING: &str = "Chromium and its driver are needed: install them (Debian: \
     `apt-get install chromium chromium-driver`), or name them in CHROMIUM and CHROMEDRIVER";
@@ -159,6 +160,9 @@ impl Page<'_> {
 
     /// Closes the tab, and the browser with it.
     pub(crate) async fn close(self) -> Result<()> {
-        self.client.close().await.context("the browser does not close")
+        self.client.close_window().await.context("the tab does not close")?;
+        // With its last tab the browser is gone, too.
+        let _ = self.client.close().await;
+        Ok(())
     }
 }

@@ -364,6 +364,16 @@ impl Listener {
         }
     }
 
+    /// A TLS session is over: who was in it cannot say anything any more, so its connection ends without
+    /// waiting for the time-out. A sealed connection may go on elsewhere and is left alone.
+    pub fn session_ended(&mut self, now: Time, peer: Peer) {
+        let is_in_it = |c: &&mut Box<Connection>| c.is_within_tls() && c.peer() == peer;
+        let gone = self.connections.iter_mut().flatten().find(is_in_it);
+        if let Some(id) = gone.map(|connection| connection.id) {
+            self.close(now, id, CloseReason::Left);
+        }
+    }
+
     /// Has a connection looked after at once.
     fn wake(&mut self, connection: ConnectionId) {
         let slot = usize::from(connection.slot());

@@ -2,10 +2,10 @@
 //! anybody before that, and answers nobody with more bytes than it got.
 //!
 //! A hello is checked in this order, the cheap before the dear: length, version, form, protocol,
-//! the TLS session it claims, expiry, whether it was accepted already, cookie, rate of its prefix, token, knowledge of the
-//! token's key, log of used tokens, server, the owner's will, and only then the key agreement. That
-//! the sender must know the key before the token counts as used keeps an eavesdropper from spending
-//! a token that it copied.
+//! the TLS session it claims, expiry, whether it was accepted already, cookie, rate of its prefix,
+//! token, knowledge of the token's key, log of used tokens, server, the owner's will, and only then the
+//! key agreement. That the sender must know the key before the token counts as used keeps an
+//! eavesdropper from spending a token that it copied.
 
 use super::connection_id::ConnectionId;
 use super::cookie::Cookies;

@@ -456,9 +456,11 @@ mod tests {
                 (0..PADDING_AT, any::<u8>()).prop_map(|(at, byte)| {
                     let token = [3; 40];
                     let (cookie, noise) = ([5; 16], [6; 48]);
-                    let hello_id = [4; 8];
+                    let (hello_id, is_within_tls) = ([4; 8], false);
+                    let sealed_token = &token;
                     let mut hello =
-                        Hello { head: HEAD, hello_id, cookie, sealed_token: &token, noise, is_within_tls: false }.write();
+                        Hello { head: HEAD, hello_id, cookie, sealed_token, noise, is_within_tls }
+                            .write();
                     hello[at] = byte;
                     hello.to_vec()
                 }),

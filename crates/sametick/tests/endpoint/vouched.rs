@@ -254,6 +254,23 @@ fn sessions_without_a_token_leave_no_trace_and_are_limited() {
 }
 
 #[test]
+fn who_was_in_a_session_that_is_over_is_gone_and_nobody_else() {
+    let mut room = Room::new(7);
+    let tokens = [room.token(1), room.token(2), room.token(3)];
+    let [one, two, three] = tokens;
+    let mut gone = room.dial(1, one, Some(session()));
+    let mut other = room.dial(2, two, Some(session()));
+    let mut sealed = room.dial(3, three, None);
+    room.run(&mut [&mut gone, &mut other, &mut sealed], Span::seconds(1));
+    assert_eq!(room.listener.connections().count(), 3);
+    room.listener.session_ended(room.now, gone.peer);
+    room.listener.session_ended(room.now, sealed.peer);
+    room.run(&mut [&mut other, &mut sealed], Span::millis(500));
+    let left: Vec<_> = room.listener.connections().collect();
+    assert_eq!(left, [other.connection.unwrap(), sealed.connection.unwrap()]);
+}
+
+#[test]
 fn a_full_server_is_full_for_vouched_clients_too() {
     let mut room = Room::new(6);
     let tokens: Vec<ClientToken> = (1..=5).map(|id| room.token(id)).collect();
