@@ -27,7 +27,9 @@ use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{HtmlCanvasElement, WebGl2RenderingContext as Gl, WebGlContextAttributes};
 
 /// A frame that took longer counts as this long for what only moves for the eye.
-const FRAME_SECONDS_MAX: f32 = 0.1;
+const FRAME_SECONDS_MAX: f32 = 0.25;
+/// A page that was not drawn for so long is not looked at.
+const UNSEEN_AFTER: Span = Span::seconds(2);
 /// How long the arc around the crosshair shows from where one was hurt.
 const HURT_SECONDS: f32 = 0.9;
 /// How many such arcs there are.
@@ -193,22 +195,21 @@ impl App {
         self.costs.1 = (self.clock.now() - now).as_millis_f64();
     }
 
-    /// While nobody looks there are no frames: keeps the connection alive, and draws nothing.
-    pub(crate) fn doze(&mut self) {
+    /// Between frames, and while nobody looks: carries commands and updates, and draws nothing. A computer that draws
+    /// slowly plays no worse for it, and a page in the background stays in its match.
+    pub(crate) fn pump(&mut self) {
         let now = self.clock.now();
-        if now - self.last < Span::millis(400) {
-            return;
-        }
         for happening in self.page.take_happenings() {
             self.heed(happening);
         }
         self.join(now);
-        self.hands.let_go();
         let command = self.command();
         if let Some(session) = &mut self.session {
-            session.frame(now, command);
-            // What nobody saw is not shown later.
-            let _ = session.take_effects();
+            session.drive(now, command);
+            if now - self.last > UNSEEN_AFTER {
+                // What nobody saw is not shown later.
+                let _ = session.take_effects();
+            }
         }
         self.notice_standing(now);
     }

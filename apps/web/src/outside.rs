@@ -21,7 +21,6 @@ const AGAIN_MAX: Span = Span::seconds(5);
 pub(crate) struct Match {
     pub(crate) title: String,
     pub(crate) mode: String,
-    pub(crate) model: String,
     pub(crate) players: u32,
     pub(crate) players_max: u32,
 }
@@ -156,7 +155,6 @@ fn matches_of(session: &browser::Session) -> Vec<Match> {
         Match {
             title: text("title"),
             mode: text("mode"),
-            model: text("model"),
             players: count("players"),
             players_max: count("players_max"),
         }

@@ -128,7 +128,7 @@ impl App {
         let line = |of: &crate::outside::Match| {
             (
                 format!("{}, {}", of.title, mode(&of.mode)),
-                format!("{} of {} playing, {}", of.players, of.players_max, of.model),
+                format!("{} of {} playing", of.players, of.players_max),
             )
         };
         self.matches.iter().map(line).collect()

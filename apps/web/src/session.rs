@@ -89,8 +89,8 @@ impl Session {
         self.speller = Speller::new(name);
     }
 
-    /// One frame: takes what came, asks for what the player wants, and looks.
-    pub(crate) fn frame(&mut self, now: Time, mut command: Command) {
+    /// Takes what came, and asks for what the player wants.
+    pub(crate) fn drive(&mut self, now: Time, mut command: Command) {
         let me = self.client.me();
         let known = self.client.snapshot().zip(me).and_then(|(world, me)| {
             crate::scene::seat(world, me.0).map(|seat| seat.name.to_string())
@@ -106,8 +106,13 @@ impl Session {
             self.standing = Standing::Lost(reason);
         }
         self.now = now;
-        self.client.view(now);
         self.own = self.client.own::<Fighter>().map(|(id, _)| id);
+    }
+
+    /// One frame: the same, and a look at the world.
+    pub(crate) fn frame(&mut self, now: Time, command: Command) {
+        self.drive(now, command);
+        self.client.view(self.now);
     }
 
     fn heed(&mut self, now: Time, event: ClientEvent) {

@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
-/// How often a page that nobody looks at keeps its connection alive.
-const DOZE_MILLIS: i32 = 500;
+/// How often commands and updates are carried, whatever the frames do; a browser does it less often in the background.
+const PUMP_MILLIS: i32 = 8;
 
 type Frame = Closure<dyn FnMut()>;
 
@@ -20,10 +20,10 @@ pub(crate) fn start() -> Result<(), JsValue> {
     let window = web_sys::window().ok_or("there is no window")?;
     let app = App::new()?;
     APP.with_borrow_mut(|place| *place = Some(app));
-    let doze = Frame::new(|| with(App::doze));
-    let callback = doze.as_ref().unchecked_ref();
-    window.set_interval_with_callback_and_timeout_and_arguments_0(callback, DOZE_MILLIS)?;
-    doze.forget();
+    let pump = Frame::new(|| with(App::pump));
+    let callback = pump.as_ref().unchecked_ref();
+    window.set_interval_with_callback_and_timeout_and_arguments_0(callback, PUMP_MILLIS)?;
+    pump.forget();
     let next: Rc<RefCell<Option<Frame>>> = Rc::default();
     let again = Rc::clone(&next);
     *next.borrow_mut() = Some(Frame::new(move || {
