@@ -1,5 +1,7 @@
 //! The page at work: each frame takes what happened, drives the match, and draws it. Owns everything, decides little.
 
+mod happenings;
+
 use crate::camera::Camera;
 use crate::draw::{Pane, Renderer};
 use crate::effects::{Noise, Stage};
@@ -10,7 +12,7 @@ use crate::input::{Action, Hands};
 use crate::killcam::{Recorder, Replay};
 use crate::mesh;
 use crate::outside::{Joining, Match, Progress, Ticket};
-use crate::page::{self, Happening, Page};
+use crate::page::Page;
 use crate::particles::Particles;
 use crate::scene::{Look, Scene, Side};
 use crate::session::{Session, Standing, named_content};
@@ -20,6 +22,7 @@ use crate::spectator::Spectator;
 use sametick::health::{Health, Link, Work};
 use sametick::secure::ClientToken;
 use sametick::{EntityId, PlayerId, Span, Text, Tick, Time, World};
+use sametick_arena::vector::Vector;
 use sametick_arena::{Command, Entity, Event, Fighter, Weapon};
 use sametick_links::Clock;
 use sametick_links::browser::BrowserRandom;
@@ -87,7 +90,6 @@ pub(crate) struct App {
     /// Milliseconds that the match and all of a frame took on the processor.
     pub(crate) costs: (f64, f64),
     say: Option<Text<{ sametick_arena::SAY_BYTES_MAX }>>,
-    own_muzzle: Option<[f32; 3]>,
     weapon_lowered: f32,
 }
 
@@ -152,7 +154,6 @@ impl App {
             frames: 0,
             costs: (0.0, 0.0),
             say: None,
-            own_muzzle: None,
             weapon_lowered: 0.0,
         };
         if app.joining.is_none() {
@@ -338,7 +339,9 @@ impl App {
                 .as_ref()
                 .filter(|_| playing)
                 .map(|(id, _)| (*id, (self.hands.yaw, self.hands.pitch))),
-            own_muzzle: self.own_muzzle.take(),
+            own_muzzle: own.as_ref().map(|(_, fighter)| {
+                figure::own_muzzle(fighter.eye(), self.hands.yaw, self.hands.pitch)
+            }),
             figures: &mut self.figures,
             particles: &mut self.particles,
             marks: &mut self.marks,
@@ -358,14 +361,7 @@ impl App {
         if let Some(speakers) = &mut self.speakers {
             noises.into_iter().for_each(|(noise, at)| speakers.play(noise, at));
         }
-        if let Some((_, fighter)) = &own {
-            let arcs = hurts
-                .iter()
-                .map(|(from, _)| (bearing(fighter, self.hands.yaw, *from), HURT_SECONDS));
-            self.hurts.extend(arcs);
-            let extra = self.hurts.len().saturating_sub(HURTS_MAX);
-            self.hurts.drain(..extra);
-        }
+        own.iter().for_each(|(_, fighter)| self.feel(fighter, &hurts));
         if let Some(at) = spawned {
             self.begin_life(session, at);
         }
@@ -386,6 +382,15 @@ impl App {
         }
         self.draw(session, world, &camera, side, own.as_ref().filter(|_| is_alive));
         Some(camera)
+    }
+
+    /// Arcs around the crosshair, from where one was hurt.
+    fn feel(&mut self, fighter: &Fighter, hurts: &[(Vector, u8)]) {
+        let yaw = self.hands.yaw;
+        self.hurts
+            .extend(hurts.iter().map(|(from, _)| (bearing(fighter, yaw, *from), HURT_SECONDS)));
+        let extra = self.hurts.len().saturating_sub(HURTS_MAX);
+        self.hurts.drain(..extra);
     }
 
     /// Lets time pass for what is only shown.
@@ -492,8 +497,7 @@ impl App {
             );
             if let Some((id, fighter)) = own {
                 let figure = self.figures.get(*id);
-                self.own_muzzle =
-                    Some(figure::hands(camera, fighter, figure, self.weapon_lowered, &mut scene));
+                figure::hands(camera, fighter, figure, self.weapon_lowered, &mut scene);
             }
             if let Some(truth) = session.road().truth().filter(|_| self.settings.ghosts) {
                 let others =
@@ -542,159 +546,4 @@ const STORED: &str = "sametick.settings";
 
 fn storage() -> Option<web_sys::Storage> {
     web_sys::window().and_then(|window| window.local_storage().ok().flatten())
-}
-
-// What happens.
-impl App {
-    fn heed(&mut self, happening: Happening) {
-        match happening {
-            Happening::Down { key, in_field } => self.key_down(&key, in_field),
-            Happening::Up { key } => {
-                if let Some(action) = self.settings.bindings.action(&key) {
-                    self.hands.release(action);
-                }
-            }
-            Happening::Moved { right, down } => {
-                self.hands.turn(right, down, self.settings.sensitivity)
-            }
-            Happening::Wheel { down } => self.hands.wheel(down),
-            Happening::Lock(is_locked) => {
-                self.is_locked = is_locked;
-                if !is_locked {
-                    self.hands.let_go();
-                }
-            }
-            Happening::Do(what) => self.act(&what),
-            Happening::Set { name, value } => self.set(&name, &value),
-            Happening::Said(words) => {
-                self.say = Some(Text::cut(words.trim()));
-                self.stop_typing();
-            }
-            Happening::Hidden(_) => self.hands.let_go(),
-        }
-    }
-
-    fn key_down(&mut self, key: &str, in_field: bool) {
-        if let Some(action) = self.asked_key.take() {
-            if key != "Escape" {
-                self.settings.bindings.bind(action, key);
-                self.remember();
-            }
-            return;
-        }
-        if self.is_typing {
-            if key == "Escape" {
-                self.stop_typing();
-            }
-            return;
-        }
-        let is_first = self.screen == Screen::First && !self.shows_settings;
-        if is_first && matches!(key, "Enter" | "NumpadEnter") {
-            self.act("play");
-            return;
-        }
-        if in_field || self.screen == Screen::First {
-            return;
-        }
-        let Some(action) = self.settings.bindings.action(key) else { return };
-        match action {
-            Action::Graph => self.settings.graph = self.settings.graph.next(),
-            Action::Conditions => self.act("conditions"),
-            Action::Ghosts => self.settings.ghosts = !self.settings.ghosts,
-            Action::Say if self.is_locked => {
-                self.is_typing = true;
-                self.hands.let_go();
-                self.page.shown("say", true);
-                self.page.focus("words", true);
-            }
-            _ => {}
-        }
-        // Any step or shot of a new life ends the look at the old one.
-        let is_deed = !matches!(
-            action,
-            Action::Scores | Action::Graph | Action::Conditions | Action::Ghosts | Action::Say
-        );
-        if is_deed && self.replay.as_ref().is_some_and(|replay| replay.left < 2.6) {
-            self.replay = None;
-        }
-        self.hands.press(action);
-        self.page_after_key();
-    }
-
-    fn stop_typing(&mut self) {
-        self.is_typing = false;
-        self.page.shown("say", false);
-        self.page.focus("words", false);
-    }
-
-    fn act(&mut self, what: &str) {
-        match what {
-            "play" | "resume" => {
-                self.screen = Screen::Play;
-                self.shows_settings = false;
-                self.page.focus("name", false);
-                page::lock(&self.canvas);
-                if self.speakers.is_none() {
-                    // Silence is no reason not to play.
-                    self.speakers = Speakers::new(self.settings.volume).ok();
-                }
-                if let Some(session) = &mut self.session {
-                    session.call(&self.settings.name);
-                }
-            }
-            "leave" => {
-                self.screen = Screen::First;
-                self.replay = None;
-                page::unlock(self.page.document());
-            }
-            "settings" => {
-                self.shows_settings = !self.shows_settings;
-                if self.shows_settings {
-                    page::unlock(self.page.document());
-                }
-            }
-            "conditions" => {
-                self.shows_conditions = !self.shows_conditions;
-                if self.shows_conditions {
-                    page::unlock(self.page.document());
-                }
-            }
-            key => self.asked_key = key.strip_prefix("key.").and_then(Action::named),
-        }
-    }
-
-    fn set(&mut self, name: &str, value: &str) {
-        if let Err(problem) = self.settings.set(name, value) {
-            self.problems = vec![problem];
-            return;
-        }
-        match name {
-            "delay" | "jitter" | "loss" | "rate" => {
-                let wanted = self.settings.wanted;
-                self.session.iter_mut().for_each(|session| session.set_conditions(&wanted));
-            }
-            "view" => {
-                let view = self.settings.view();
-                self.session.iter_mut().for_each(|session| session.set_view(view));
-            }
-            "volume" => {
-                self.speakers.iter().for_each(|speakers| speakers.set_volume(self.settings.volume))
-            }
-            "shadows" => self.renderer.is_fine = self.settings.is_fine,
-            _ => {}
-        }
-        self.remember();
-    }
-
-    fn remember(&self) {
-        if let Some(storage) = storage() {
-            // A browser that keeps nothing is no reason not to play.
-            let _ = storage.set_item(STORED, &self.settings.remembered());
-        }
-    }
-
-    /// Whether the mouse belongs to the match.
-    pub(crate) fn is_locked(&self) -> bool {
-        self.is_locked
-    }
 }

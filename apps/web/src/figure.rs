@@ -205,14 +205,21 @@ pub(crate) fn muzzle(fighter: &Fighter) -> Vector {
     add(add(fighter.position, [0.0, 0.0, shoulder]), add(scale(right, 0.3), scale(aim, 0.8)))
 }
 
-/// One's own gun, before one's own eyes; and where its muzzle is.
+/// Where one's own bullets are first seen: a little before one's own gun, lest they fill the screen.
+pub(crate) fn own_muzzle(eye: Vector, yaw: f32, pitch: f32) -> Vector {
+    let (_, right) = level_axes(yaw);
+    let ahead = scale(direction(yaw, pitch), 1.3);
+    add(eye, add(ahead, add(scale(right, 0.22), [0.0, 0.0, -0.2])))
+}
+
+/// One's own gun, before one's own eyes.
 pub(crate) fn hands(
     camera: &crate::camera::Camera,
     fighter: &Fighter,
     figure: Figure,
     lowered: f32,
     scene: &mut Scene,
-) -> Vector {
+) {
     let (aim, right, up) = (camera.forward(), camera.right(), camera.up());
     let sway = (figure.walked / STRIDE_METRES * std::f32::consts::PI).sin() * 0.012;
     let place = [
@@ -232,7 +239,6 @@ pub(crate) fn hands(
     // A mark of one's own colour, so that the eye knows whose hands these are.
     let axes = [scale(right, 0.047), scale(aim, 0.035), scale(up, 0.063)];
     scene.hands.push(instance(at([0.0, 0.36, 0.0]), axes, colours::OWN, Light::Person));
-    at([0.0, 0.8, 0.02])
 }
 
 /// The outline of where the server has someone: a dashed box.

@@ -103,7 +103,10 @@ pub(crate) type Number = (&'static str, String, &'static str);
 pub(crate) fn numbers(figures: &Figures) -> Vec<Number> {
     let ms = |value: f64| format!("{value:.0} ms");
     let or_none = |value: Option<f64>| value.map_or("–".to_owned(), ms);
-    let spread = |mean: f64, worst: f64| format!("{mean:.1}, {worst:.1} ms");
+    let spread = |mean: f64, worst: f64| {
+        let digits = usize::from(worst < 100.0);
+        format!("{mean:.digits$}, {worst:.digits$} ms")
+    };
     vec![
         ("ping", or_none(figures.ping_ms), "Round trip: the median of two seconds"),
         (

@@ -188,9 +188,10 @@ mod tests {
                 if event.what != What::Death || key.entity != own || event.weapon.index() == 2 {
                     continue;
                 }
-                let rewound = Some((Span::millis(event.rewound_ms.into()), Span::micros(16_667)));
-                let replay = recorder.replay(key.tick, (own, killer), "Ada", rewound).unwrap();
-                let ticks = rewound.unwrap().0.as_micros() as f64 / 16_667.0;
+                let rewound = (Span::millis(event.rewound_ms.into()), Span::micros(16_667));
+                let replay =
+                    recorder.replay(key.tick, (own, killer), "Ada", Some(rewound)).unwrap();
+                let ticks = rewound.0.as_micros() as f64 / 16_667.0;
                 let then = Tick(key.tick.0 - ticks.round() as u32);
                 let truth =
                     truths.iter().min_by_key(|world| world.tick().0.abs_diff(then.0)).unwrap();

@@ -155,9 +155,10 @@ impl App {
         self.update_feed();
         self.update_aim();
         let hint = HINTS.iter().find(|(action, _)| !self.hands.used.contains(action));
-        let hint = hint.filter(|_| self.is_locked()).map(|(action, what)| {
-            format!("{} {what}", key_title(self.settings.bindings.key(*action)))
-        });
+        let hint =
+            hint.filter(|_| self.is_locked() && self.replay.is_none()).map(|(action, what)| {
+                format!("{} {what}", key_title(self.settings.bindings.key(*action)))
+            });
         self.page.text("hint", &hint.unwrap_or_default());
         let paused = self.screen == Screen::Play
             && !self.is_locked()
@@ -266,7 +267,10 @@ impl App {
     fn update_panels(&mut self, now: Time) {
         let warning =
             self.health.warning().map(|warning| (warning.sentence.clone(), warning.severity));
-        self.page.shown("warning", warning.is_some() && self.screen == Screen::Play);
+        self.page.shown(
+            "warning",
+            warning.is_some() && self.screen == Screen::Play && self.replay.is_none(),
+        );
         if let Some((sentence, severity)) = warning {
             self.page.text("warning", &sentence);
             self.page.attribute(

@@ -53,10 +53,10 @@ pub fn walk(forward: i8, yaw: f32) {
 fn with(call: impl FnOnce(&mut App)) {
     APP.with(|app| {
         // The browser calls one thing after the other; were it otherwise, one of them would wait for its next turn.
-        if let Ok(mut app) = app.try_borrow_mut() {
-            if let Some(app) = app.as_mut() {
-                call(app);
-            }
+        if let Ok(mut app) = app.try_borrow_mut()
+            && let Some(app) = app.as_mut()
+        {
+            call(app);
         }
     });
 }
