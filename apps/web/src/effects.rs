@@ -1,5 +1,5 @@
-//! What events look and sound like: flashes, tracers, marks, blasts, cubes, news and tones. Each is shown once; what was
-//! predicted wrongly is over before it could be taken back.
+//! What events look and sound like: flashes, tracers, marks, blasts, cubes, news and tones. Each is shown once;
+//! what was predicted wrongly is over before it could be taken back.
 
 use crate::colours;
 use crate::figure::{Figures, muzzle};

@@ -1,5 +1,5 @@
-//! The net graph: the last six seconds of a connection as four strips, and its numbers with what each means. The library
-//! measures; this says where on a sheet of 440 by 240 dots each stroke goes. Knows no browser.
+//! The net graph: the last six seconds of a connection as four strips, and its numbers with what each means. The
+//! library measures; this says where on a sheet of 440 by 240 dots each stroke goes. Knows no browser.
 
 use sametick::Time;
 use sametick::health::{Fate, Figures, Health, KEPT};

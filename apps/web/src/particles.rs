@@ -131,7 +131,7 @@ impl Particles {
                     let other =
                         if normal[2].abs() > 0.9 { [1.0, 0.0, 0.0] } else { [0.0, 0.0, 1.0] };
                     let across = unit(cross(other, normal));
-                    let size = 0.09 * (left * 4.0).min(1.0);
+                    let size = 0.055 * (left * 4.0).min(1.0);
                     let axes = [
                         scale(across, size),
                         scale(cross(normal, across), size),

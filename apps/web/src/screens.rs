@@ -424,14 +424,16 @@ impl App {
         });
     }
 
-    /// What tests may read, and nobody writes: `window.sametick`, and a copy of it by `status()`, with `stage` (`asking`,
-    /// `opening`, `waiting`, `knocking`, `playing`), `road` (`webtransport`, `websocket`, `page`), `joins` (how often we
-    /// came in), `reason` (what is said about the connection),
-    /// `screen` (`first`, `play`), `link` (`WebTransport`, `WebSocket`, `in this page`), `standing`, `player` and `entity`
-    /// (our number and our body's), `tick` (of the newest snapshot, the server's time), `ownTick`, `x` `y` `z` (where our
-    /// feet are by that snapshot), `yaw`, `health`, `score`, `deaths`, `fighters` (how many are alive in sight), `ping`, `jitter`,
-    /// `lossDown`, `lossUp` (as measured), `confirmed` and `refused` hits, `drawCalls`, `frames`, `matchMs` and
-    /// `frameMs` (what the match and all of the last frame took on the processor), `locked`, `build`.
+    /// What tests may read, and nobody writes: `window.sametick`, and a copy of it by `status()`.
+    ///
+    /// - the connection: `stage` (`asking`, `opening`, `waiting`, `knocking`, `playing`), `road` (`webtransport`,
+    ///   `websocket`, `page`) and `link` (the same for people), `standing`, `joins` (how often we came in), `reason`
+    ///   (what is said about it), `ping`, `jitter`, `lossDown`, `lossUp` (all measured);
+    /// - the match: `player` and `entity` (our number and our body's slot), `tick` (of the newest snapshot: the server's
+    ///   time), `ownTick`, `x` `y` `z` (our feet by that snapshot), `health`, `alive`, `name`, `score`, `deaths`,
+    ///   `fighters` (alive and in sight), `confirmed` and `refused` hits;
+    /// - the page: `screen` (`first`, `play`), `yaw`, `pitch`, `locked`, `drawCalls`, `frames`, `matchMs` and `frameMs`
+    ///   (what the match and all of the last frame took on the processor), `build`.
     fn tell_tests(&self, now: Time) {
         let Some(window) = web_sys::window() else { return };
         let Ok(state) = js_sys::Reflect::get(&window, &"sametick".into()) else { return };
