@@ -429,7 +429,7 @@ impl App {
     /// - the connection: `stage` (`asking`, `opening`, `waiting`, `knocking`, `playing`), `road` (`webtransport`,
     ///   `websocket`, `page`) and `link` (the same for people), `standing`, `joins` (how often we came in), `reason`
     ///   (what is said about it), `ping`, `jitter`, `lossDown`, `lossUp` (all measured);
-    /// - the match: `player` and `entity` (our number and our body's slot), `tick` (of the newest snapshot: the server's
+    /// - the match: `player` and `entity` (our number, our body's slot), `tick` (of the newest snapshot: the server's
     ///   time), `ownTick`, `x` `y` `z` (our feet by that snapshot), `health`, `alive`, `name`, `score`, `deaths`,
     ///   `fighters` (alive and in sight), `confirmed` and `refused` hits;
     /// - the page: `screen` (`first`, `play`), `yaw`, `pitch`, `locked`, `drawCalls`, `frames`, `matchMs` and `frameMs`
