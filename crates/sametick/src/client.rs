@@ -155,6 +155,15 @@ impl<G: Game> Client<G> {
         self.wish = wish;
     }
 
+    /// Sees the world otherwise from now on. The server hears of it with the next command, and judges
+    /// shots by it from then on.
+    pub fn set_view(&mut self, view: View) {
+        self.view = view;
+        if let Half::Playing(half) = &mut self.half {
+            half.view = view;
+        }
+    }
+
     /// Steps what is due.
     pub fn advance(&mut self, now: Time) {
         let mut left = None;
