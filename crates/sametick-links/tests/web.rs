@@ -1,5 +1,6 @@
 //! Sessions of browsers, from the side of a game: who gets one, and what goes through it.
 #![cfg(feature = "web")]
+#![allow(clippy::unwrap_used, reason = "a test may panic where it stands")]
 
 use sametick::{Peer, Span};
 use sametick_links::web::{PLAY_PATH, WebConfig, WebLink};
