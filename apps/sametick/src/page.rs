@@ -37,7 +37,7 @@ pub(crate) struct Options {
     /// PEM file with its key
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
-    /// Another origin whose pages may join, such as https://game.example.org
+    /// Another origin whose pages may join, such as `https://game.example.org`
     #[arg(long, value_name = "ORIGIN")]
     origin: Option<String>,
 }
