@@ -488,7 +488,7 @@ mod tests {
         };
         let bytes = hello.write();
         assert_eq!(bytes[..10], [0x81, 1, 8, 7, 6, 5, 4, 3, 2, 1]);
-        assert_eq!((bytes[26], bytes[34], bytes[50], bytes[51], bytes[52]), (4, 5, 1, 40, 0));
+        assert_eq!((bytes[26], bytes[34], bytes[50], bytes[51], bytes[52]), (4, 5, 0x81, 40, 0));
         assert_eq!((bytes[53], bytes[92], bytes[93]), (3, 3, 0));
         assert_eq!((bytes[564], bytes[565], bytes[612], bytes[613]), (0, 6, 6, 0));
         assert_eq!(Hello::read(&bytes), Ok(hello));
