@@ -25,6 +25,9 @@ pub(crate) struct Endure {
     /// What chance follows from.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// The program, if it is built already.
+    #[arg(long, value_name = "PATH")]
+    program: Option<PathBuf>,
 }
 
 /// So many snapshots a second of 20 everyone gets at least, or is stuck: bad lines lose some.
@@ -36,7 +39,7 @@ const GROWTH_MAX: f64 = 0.1;
 const GROWTH_KB_MIN: f64 = 4096.0;
 
 pub(crate) fn run(endure: &Endure) -> Result<ExitCode> {
-    let program = build()?;
+    let program = endure.program.clone().map_or_else(build, Ok)?;
     let folder = program.parent().context("a program has a folder")?;
     let recording = folder.join("endure.sametick");
     let text = recording.to_str().context("the target folder has a name that is no text")?;
@@ -119,7 +122,14 @@ fn watch(server: &Running, seconds: u64) -> Vec<f64> {
 /// The program as released.
 fn build() -> Result<PathBuf> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built = Command::new(cargo)
+    let mut command = Command::new(cargo);
+    // What cargo told this program of its own package would have others built anew.
+    let is_ours =
+        |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+    for (name, _) in env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_ours)) {
+        command.env_remove(name);
+    }
+    let built = command
         .args(["build", "--release", "--locked", "--message-format=json-render-diagnostics"])
         .stderr(Stdio::inherit())
         .output()
