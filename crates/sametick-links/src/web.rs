@@ -72,7 +72,7 @@ impl WebConfig {
 /// let link = WebLink::start(WebConfig::new(any, Some(any)))?;
 /// println!("http://{}/, WebTransport at {:?}", link.door().page(), link.door().webtransport());
 /// assert_eq!(link.door().certificate_hashes().len(), 1);
-/// # Ok::<(), std::io::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct WebLink {
