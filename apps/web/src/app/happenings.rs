@@ -130,7 +130,7 @@ impl App {
             return;
         }
         match name {
-            "delay" | "jitter" | "loss" | "rate" => {
+            "delay" | "jitter" | "loss" | "loss.up" | "loss.down" | "rate" => {
                 let wanted = self.settings.wanted;
                 self.session.iter_mut().for_each(|session| session.set_conditions(&wanted));
             }
