@@ -2,6 +2,7 @@
 //! its name in the list below. Time is the server's: tests wait for its ticks and never for a page's clock.
 
 mod browser;
+mod picture;
 mod server;
 
 use std::env;
@@ -45,7 +46,9 @@ macro_rules! tests {
     };
 }
 
-tests! { isolation, joins_and_walks, restart, closed_tab }
+tests! {
+    isolation, joins_and_walks, restart, closed_tab, first_screen, shoots, conditions, background, contrast, screens,
+}
 
 pub(crate) fn run(options: &EndToEnd) -> Result<ExitCode> {
     let target = target()?;

@@ -62,6 +62,12 @@ pub fn hold(is_held: bool) {
     with(|app| app.hold(is_held));
 }
 
+/// Sets one of the choices that the page's address can set, at once.
+#[wasm_bindgen]
+pub fn choose(name: &str, value: &str) {
+    with(|app| app.set(name, value));
+}
+
 /// For tests: a figure at 40 m before a wall of a texture, as a map of this title paints it, that faces one of four
 /// sides; or on such a ground, seen from above. Whether it can be shown.
 #[wasm_bindgen]

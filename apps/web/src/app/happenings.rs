@@ -124,7 +124,7 @@ impl App {
         }
     }
 
-    fn set(&mut self, name: &str, value: &str) {
+    pub(crate) fn set(&mut self, name: &str, value: &str) {
         if let Err(problem) = self.settings.set(name, value) {
             self.problems = vec![problem];
             return;
