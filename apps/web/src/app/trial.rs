@@ -107,7 +107,7 @@ impl Exhibit {
             let high = [0, 1, 2].map(|axis| one[axis].max(other[axis]));
             text += &block(low, high, texture);
         }
-        text += "}\n";
+        text += "}\n{\n\"classname\" \"info_player_deathmatch\"\n\"origin\" \"0 0 28\"\n}\n";
         let content = Content::new(&text, Mode::FreeForAll).ok()?;
         let chest = scale(ahead, EXHIBIT_METRES);
         let mut world = World::default();
