@@ -407,9 +407,10 @@ impl App {
     /// Lets time pass for what is only shown.
     fn pass(&mut self, seconds: f32) {
         let snapshot = self.session.as_ref().and_then(|session| session.client().snapshot());
+        // First time passes, then comes the server's word: however slow a frame, it shows for one.
+        self.marks.pass(seconds);
         self.marks.settle(snapshot.map_or(Tick(0), World::tick));
         self.particles.pass(seconds);
-        self.marks.pass(seconds);
         self.feed.pass(seconds);
         self.hurts.iter_mut().for_each(|(_, left)| *left -= seconds);
         self.hurts.retain(|(_, left)| *left > 0.0);
