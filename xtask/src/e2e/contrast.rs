@@ -1,5 +1,5 @@
 //! An enemy at 40 m has an outline of at least 3:1 before every surface, measured in screenshots of the page's own
-//! drawing: walls of every colour that face each side of the sky, and the ground from above.
+//! drawing: walls of every colour, in the sun and out of it, and ground of every colour from above.
 
 use anyhow::{Result, ensure};
 
@@ -18,6 +18,8 @@ const SURFACES: [(&str, &str); 6] = [
     ("pillar", "Halls"),
     ("pillar", "Field"),
 ];
+/// A wall that the sun does not reach, one that it shines on, and the ground from above.
+const VIEWS: [(u8, bool); 3] = [(0, false), (2, false), (0, true)];
 /// The figure stands in the middle, and has about 15 dots to each side of it; this far away there is only surface.
 const ASIDE: usize = 40;
 /// Above and below its middle, rows that surely cross its body.
@@ -29,15 +31,14 @@ pub(super) async fn run(stage: &Stage) -> Result<()> {
     page.until(&server, JOIN_TICKS_MAX, "playing", is_playing).await?;
     let mut worst = (f64::INFINITY, String::new());
     for (texture, title) in SURFACES {
-        for side in 0..5 {
-            let is_above = side == 4;
+        for (side, is_above) in VIEWS {
             let call = format!("window.sametick.exhibit('{texture}', '{title}', {side}, {is_above})");
             ensure!(page.ask(&call).await? == true, "{texture} cannot be shown");
             let drawn = page.status().await?["frames"].as_f64().unwrap_or(0.0) + 1.0;
             let is_drawn =
                 |status: &serde_json::Value| status["frames"].as_f64().is_some_and(|now| now > drawn);
             page.until(&server, JOIN_TICKS_MAX, "drawn", is_drawn).await?;
-            let name = format!("contrast-{texture}-{title}-{side}").to_lowercase();
+            let name = format!("contrast-{texture}-{title}-{side}-{is_above}").to_lowercase();
             let found = outline(&page.picture(&name).await?);
             if found < worst.0 {
                 worst = (found, name.clone());
