@@ -1,5 +1,5 @@
-//! Makes the pictures of the documents from the running product, and finds stale ones. No two machines draw alike to the
-//! last dot, so pictures are not compared: beside them stand a number for all they were made from, and one for each.
+//! Makes the pictures of the documents from the running product, and finds stale ones. No two machines draw alike to
+//! the last dot, so pictures are not compared: beside them stand a number for all they were made from, and one for each.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -31,7 +31,7 @@ const JOIN_TICKS_MAX: u64 = 3_600;
 /// How long a moment worth a picture may take to come.
 const MOMENT_TICKS_MAX: u64 = 60 * 240;
 /// Two are close together before the first screen's camera.
-const MEETING: &str = "s.enemies > 1 && s.nearest < 9";
+const MEETING: &str = "s.enemies > 1 && s.nearest > 4.5 && s.nearest < 8";
 
 /// Options of `cargo xtask pictures`.
 #[derive(Args)]

@@ -221,6 +221,8 @@ impl App {
             } else {
                 session.drive(now, command);
             }
+            // However slow frames are, a death is told from what was known at the time.
+            session.client().snapshot().into_iter().for_each(|told| self.recorder.snapshot(told));
             if now - self.last > UNSEEN_AFTER {
                 // What nobody saw is not shown later.
                 let _ = session.take_effects();

@@ -241,8 +241,8 @@ impl App {
     ///   time), `ownTick`, `x` `y` `z` (our feet by that snapshot), `health`, `alive`, `name`, `score`, `deaths`,
     ///   `fighters` (alive and in sight), `confirmed` and `refused` hits;
     /// - the page: `screen` (`first`, `play`), `yaw`, `pitch`, `locked`, `drawCalls`, `frames`, `matchMs` and `frameMs`
-    ///   (what the match and all of the last frame took on the processor), `firstFrame` (ms from opening the page to the
-    ///   first picture of a match), `enemies` and `nearest` (alive, in the picture and not hidden; metres), `held`,
+    ///   (what the match and all of the last frame took on the processor), `firstFrame` (ms from opening the page to
+    ///   the first picture of a match), `enemies` and `nearest` (alive, in the picture and not hidden; metres), `held`,
     ///   `dropped` (datagrams that were pushed out while nobody looked), `build`.
     pub(crate) fn tell_tests(&self, now: Time) {
         let Some(window) = web_sys::window() else { return };
