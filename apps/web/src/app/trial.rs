@@ -67,7 +67,7 @@ impl Pilot {
 
     fn think(&mut self, session: &Session) -> Command {
         let (Some(world), Some(me)) = (session.shown(), session.me()) else {
-            return self.command.clone();
+            return self.command;
         };
         let tick = session.client().predicted().map_or(world.tick(), World::tick);
         let passed = tick.0.saturating_sub(self.thought.0);
@@ -78,7 +78,7 @@ impl Pilot {
             let seconds = (passed as f32 * dt).min(0.25);
             self.command = self.bot.think(world, me, session.content(), seconds);
         }
-        self.command.clone()
+        self.command
     }
 }
 
