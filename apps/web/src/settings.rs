@@ -275,7 +275,7 @@ mod tests {
     #[test]
     fn what_nobody_knows_is_reported() {
         let mut settings = Settings::default();
-        let wrong = settings.read("?delya=80&delay=fast&view=sideways&loss=99&key.fly=KeyF");
+        let wrong = settings.read("?delya=80&delay=fast&view=sideways&loss=199&key.fly=KeyF");
         assert_eq!(wrong.len(), 5, "{wrong:?}");
         assert!(wrong[0].contains("delya") && wrong[2].contains("half_life"));
         assert_eq!(settings, Settings::default());

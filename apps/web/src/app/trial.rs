@@ -34,8 +34,8 @@ pub(crate) struct Trial {
     exhibit: Option<Exhibit>,
     pub(super) is_held: bool,
     first_frame: Option<f64>,
-    /// How many enemies are in the picture, and how far the nearest is.
-    enemies: (u32, f32),
+    /// How many enemies are in the picture, how far the nearest is, and how many degrees they are apart.
+    enemies: (u32, f32, f32),
 }
 
 impl Trial {
@@ -227,9 +227,15 @@ impl App {
             let is_ahead = dot(unit(way), camera.forward()) > (camera.width * 0.3).cos();
             is_ahead && map.visible(camera.eye, *chest)
         };
-        let metres = chests.filter(in_picture).map(|chest| length(subtract(chest, camera.eye)));
-        let count = |(count, nearest): (u32, f32), metres: f32| (count + 1, nearest.min(metres));
-        self.trial.enemies = metres.fold((0, 1000.0), count);
+        let seen: Vec<_> =
+            chests.filter(in_picture).map(|chest| subtract(chest, camera.eye)).collect();
+        let nearest = seen.iter().map(|way| length(*way)).fold(1000.0, f32::min);
+        let apart = |one: &[f32; 3]| {
+            let angle = |other: &[f32; 3]| dot(unit(*one), unit(*other)).clamp(-1.0, 1.0).acos();
+            seen.iter().map(angle).fold(0.0, f32::max)
+        };
+        let spread = seen.iter().map(apart).fold(0.0, f32::max);
+        self.trial.enemies = (seen.len() as u32, nearest, spread.to_degrees());
     }
 
     /// What tests may read, and nobody writes: `window.sametick`, and a copy of it by `status()`.
@@ -242,7 +248,8 @@ impl App {
     ///   `fighters` (alive and in sight), `confirmed` and `refused` hits;
     /// - the page: `screen` (`first`, `play`), `yaw`, `pitch`, `locked`, `drawCalls`, `frames`, `matchMs` and `frameMs`
     ///   (what the match and all of the last frame took on the processor), `firstFrame` (ms from opening the page to
-    ///   the first picture of a match), `enemies` and `nearest` (alive, in the picture and not hidden; metres), `held`,
+    ///   the first picture of a match), `enemies`, `nearest` and `spread` (alive, in the picture and not hidden;
+    ///   metres; degrees between two of them), `held`,
     ///   `dropped` (datagrams that were pushed out while nobody looked), `build`.
     pub(crate) fn tell_tests(&self, now: Time) {
         let Some(window) = web_sys::window() else { return };
@@ -268,7 +275,8 @@ impl App {
         tell("joins", self.joins.into());
         tell("held", self.trial.is_held.into());
         tell("firstFrame", self.trial.first_frame.map_or(JsValue::NULL, JsValue::from));
-        let (enemies, nearest) = self.trial.enemies;
+        let (enemies, nearest, spread) = self.trial.enemies;
+        tell("spread", spread.into());
         tell("enemies", enemies.into());
         tell("nearest", nearest.into());
         tell("reason", self.notice.clone().unwrap_or_default().into());
