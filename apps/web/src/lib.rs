@@ -39,4 +39,4 @@ mod spectator;
 mod start;
 
 #[cfg(target_arch = "wasm32")]
-pub use start::{leave, walk};
+pub use start::{choose, exhibit, fly, hold, leave, walk};

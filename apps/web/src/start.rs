@@ -50,6 +50,33 @@ pub fn walk(forward: i8, yaw: f32) {
     with(|app| app.walk(forward, yaw));
 }
 
+/// For tests and pictures: has a bot of a skill from 1 to 5 play; 0 gives the player back.
+#[wasm_bindgen]
+pub fn fly(level: u8) {
+    with(|app| app.fly(level));
+}
+
+/// For tests and pictures: leaves the picture as it is, while the match goes on.
+#[wasm_bindgen]
+pub fn hold(is_held: bool) {
+    with(|app| app.hold(is_held));
+}
+
+/// Sets one of the choices that the page's address can set, at once.
+#[wasm_bindgen]
+pub fn choose(name: &str, value: &str) {
+    with(|app| app.set(name, value));
+}
+
+/// For tests: a figure at 40 m before a wall of a texture, as a map of this title paints it, that faces one of four
+/// sides; or on such a ground, seen from above. Whether it can be shown.
+#[wasm_bindgen]
+pub fn exhibit(texture: &str, title: &str, side: u8, is_above: bool) -> bool {
+    let mut is_shown = false;
+    with(|app| is_shown = app.exhibit(texture, title, side, is_above));
+    is_shown
+}
+
 fn with(call: impl FnOnce(&mut App)) {
     APP.with(|app| {
         // The browser calls one thing after the other; were it otherwise, one of them would wait for its next turn.
