@@ -14,7 +14,7 @@ use crate::scenes::{BEGINS_AT, CORNER_EDGE_X, RUN_SPEED, RUNNER, SHOOTER, acts, 
 use crate::vector::{Bounds, Vector, along, direction};
 use crate::weapon::Weapon;
 use crate::{body, scenes};
-pub use moments::Moment;
+pub use moments::{Moment, approaches, passed_behind, pressed_and_moved};
 use sametick::theatre::{Play, Recorded, Setup, Shape, ShapeKind, Wire};
 use sametick::{Model, PlayerId, Span, World};
 
@@ -55,6 +55,8 @@ enum Trigger {
     Never,
     /// Whenever A's screen shows B in sight.
     InSight,
+    /// Whenever A's screen shows B in sight at a full run, this near to the middle.
+    Running(f32),
     /// When A's screen shows B in sight, moving east, and east of here.
     Leaving(f32),
 }
@@ -102,7 +104,7 @@ impl Staged {
             pings: [100, 30],
             focus: [3.2, -2.2, 17.0],
             acts: acts([Script::Stand { at: stand }, run], [Look::At(RUNNER), Look::Ahead]),
-            trigger: Trigger::Leaving(CORNER_EDGE_X - 0.7),
+            trigger: Trigger::Leaving(CORNER_EDGE_X - 0.35),
             ..Self::new(&[wall], [stand, cover])
         };
         let rifle = &mut scene.content.tuning.weapons[0];
@@ -153,7 +155,7 @@ impl Staged {
             pings: [100, 30],
             focus: [0.0, -3.5, 19.0],
             acts: acts([Script::Stand { at: stand }, dash], [Look::At(RUNNER), Look::Ahead]),
-            trigger: Trigger::InSight,
+            trigger: Trigger::Running(6.0),
             ..Self::new(&[], [stand, from])
         };
         scene.content.tuning.weapons[0].interval = 0.35;
@@ -225,7 +227,6 @@ impl Staged {
     }
 
     fn burst() -> Self {
-        let wall = Bounds { low: [6.5, -4.0, 0.0], high: [7.0, 3.0, 2.5] };
         let (stand, from) = ([-2.0, -8.0, 0.0], [-10.0, 0.0, 0.0]);
         let run = Script::Strafe { from, to: [6.0, 0.0, 0.0], speed: RUN_SPEED };
         // A looks at one place: what it sees changes nothing of what it does.
@@ -234,17 +235,17 @@ impl Staged {
             key: "burst",
             title: "Burst",
             sentences: [
-                "For half a second nothing reaches A, and B turns before the wall.",
-                "Compare which models freeze, run on towards the wall, or guess well.",
+                "For half a second nothing reaches A.",
+                "Compare which models freeze, run on for a moment, or guess well.",
             ],
             model: Model::QUAKEWORLD,
             pings: [80, 30],
-            silent: Some([1900, 2400]),
+            silent: Some([2900, 3400]),
             seconds: 8,
             focus: [-1.5, -2.5, 19.0],
             acts: acts([Script::Stand { at: stand }, run], [look, Look::Ahead]),
             trigger: Trigger::Never,
-            ..Self::new(&[wall], [stand, from])
+            ..Self::new(&[], [stand, from])
         }
     }
 
@@ -313,6 +314,9 @@ impl Play for Staged {
         let wants = match self.trigger {
             Trigger::Never => false,
             Trigger::InSight => true,
+            Trigger::Running(x) => {
+                other.velocity[0].abs() > 0.95 * RUN_SPEED && other.position[0].abs() < x
+            }
             Trigger::Leaving(x) => other.velocity[0] > 1.0 && other.position[0] > x,
         };
         Command { fire: me == SHOOTER && has_begun && in_sight && wants, ..command }

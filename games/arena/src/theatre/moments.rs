@@ -4,7 +4,7 @@ use super::Staged;
 use crate::body;
 use crate::scenes::{BEGINS_AT, CORNER_EDGE_X, RUNNER, SHOOTER};
 use crate::vector::{Vector, length, subtract};
-use sametick::theatre::{Recorded, Shape, ShapeKind};
+use sametick::theatre::{Recorded, Shape, ShapeKind, Shot};
 use sametick::{EntityId, PlayerId, Span};
 
 /// The server's pane, A's and B's.
@@ -66,10 +66,6 @@ fn middle(shape: &Shape) -> Vector {
     body::centre(shape.place, false)
 }
 
-fn name_of(recorded: &Recorded, player: PlayerId) -> Option<EntityId> {
-    (0..recorded.frames.len()).find_map(|frame| recorded.person(frame, SERVER, player)).map(|s| s.id)
-}
-
 fn moment(frame: usize, seconds: f64, metres: f32, caption: String) -> Option<Moment> {
     Some(Moment { frame, caption, seconds, metres })
 }
@@ -78,7 +74,7 @@ fn moment(frame: usize, seconds: f64, metres: f32, caption: String) -> Option<Mo
 fn cover(scene: &Staged, shown: &Recorded) -> Option<Moment> {
     let is_dead = |frame: &usize| shown.person(*frame, B, RUNNER).is_some_and(|own| !own.is_alive);
     let Some(frame) = (0..shown.frames.len()).find(is_dead) else {
-        let robbed = |shot: &&sametick::theatre::Shot| shot.seen.is_some() && shot.hit.is_none();
+        let robbed = |shot: &&Shot| shot.seen.is_some() && shot.hit.is_none();
         let shot = shown.shots.iter().find(robbed)?;
         let caption = "A's screen showed a hit. The server had B behind the wall, and **refused** it.";
         return moment(shot.frame, 0.0, 0.0, caption.into());
@@ -94,15 +90,15 @@ fn cover(scene: &Staged, shown: &Recorded) -> Option<Moment> {
 }
 
 /// The frame in which A's own script has it press forward, and the one in which A sees itself move.
-pub(super) fn pressed_and_moved(shown: &Recorded) -> Option<[usize; 2]> {
-    let length = shown.tick_length.as_seconds_f64();
+pub fn pressed_and_moved(shown: &Recorded) -> Option<[usize; 2]> {
+    let tick = shown.tick_length.as_seconds_f64();
     let pressed = shown.frames.iter().position(|frame| {
-        f64::from(frame.panes[A].tick.0 + 1) * length >= BEGINS_AT + 1.5
+        f64::from(frame.panes[A].tick.0 + 1) * tick >= BEGINS_AT + 1.5
     })?;
     let start = shown.person(pressed, A, SHOOTER)?.place;
     let has_moved = |frame: &usize| {
         let own = shown.person(*frame, A, SHOOTER);
-        own.is_some_and(|own| super::moments::length(subtract(own.place, start)) > 0.02)
+        own.is_some_and(|own| length(subtract(own.place, start)) > 0.02)
     };
     Some([pressed, (pressed..shown.frames.len()).find(has_moved)?])
 }
@@ -126,7 +122,7 @@ fn step(shown: &Recorded) -> Option<Moment> {
 }
 
 /// By how much a shot passed behind B on B's way along x, if B ran; ahead of it if below zero.
-pub(super) fn passed_behind(shown: &Recorded, shot: &sametick::theatre::Shot) -> Option<f32> {
+pub fn passed_behind(shown: &Recorded, shot: &Shot) -> Option<f32> {
     let [from, to] = shot.line?;
     let target = shown.person(shot.frame, SERVER, RUNNER)?;
     let before = shown.person(shot.frame.checked_sub(1)?, SERVER, RUNNER)?;
@@ -163,7 +159,7 @@ fn peek(scene: &Staged, shown: &Recorded) -> Option<Moment> {
 }
 
 fn tree(scene: &Staged, shown: &Recorded) -> Option<Moment> {
-    let late = |shot: &&sametick::theatre::Shot| shown.frames[shot.frame].at > Span::seconds(3);
+    let late = |shot: &&Shot| shown.frames[shot.frame].at > Span::seconds(3);
     let shot = shown.shots.iter().filter(late).find(|shot| shot.seen.is_some())?;
     let back = shot.rewound.as_millis_f64();
     let is_hidden = !scene.sees(shown, shot.frame, B, [RUNNER, SHOOTER]);
@@ -214,6 +210,5 @@ fn burst(scene: &Staged, shown: &Recorded) -> Option<Moment> {
     let metres = shown.error(worst, A, false);
     let caption =
         format!("Nothing came for 500 ms: A's screen showed B **{metres:.1} m** from where B was.");
-    name_of(shown, RUNNER)?;
     moment(worst, 0.5, metres, caption)
 }
