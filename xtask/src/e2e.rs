@@ -45,7 +45,7 @@ macro_rules! tests {
     };
 }
 
-tests! { isolation, joins_and_walks, restart, closed_tab }
+tests! { isolation, joins_and_walks, restart, closed_tab, theatre }
 
 pub(crate) fn run(options: &EndToEnd) -> Result<ExitCode> {
     let target = target()?;

@@ -4,7 +4,7 @@ const FLOOR = "#E9E4D8", WALL = "#DFE4E7", SHADE = "#BFC8D0", SHADE_SIDE = "#CBD
 const COLOURS = ["#0B63B0", "#C24100"];
 const LETTERS = ["● A", "◆ B"];
 // One camera for all: from the south, a little from the west, well above.
-const TURN = 0.2, LIFT = 0.95;
+const TURN = 0.14, LIFT = 0.95;
 const [COS, SIN, UP, FLAT] = [Math.cos(TURN), Math.sin(TURN), Math.cos(LIFT), Math.sin(LIFT)];
 // Walls are cut off at this height, so that who stands behind them is seen.
 const CUT_METRES = 1.3;
@@ -25,7 +25,7 @@ function prepare(canvas) {
 
 function camera(run, width, height) {
   const [cx, cy, metres] = run.focus;
-  const scale = Math.min(width / metres, height / (metres * 0.62));
+  const scale = Math.min(width / metres, height / (metres * 0.72));
   return {
     scale,
     at: (x, y, z = 0) => {
@@ -303,6 +303,7 @@ export function drawWire(canvas, run, t) {
   context.strokeStyle = INK;
   context.lineWidth = 1.5;
   lanes.forEach((y) => { context.beginPath(); context.moveTo(LEFT, y); context.lineTo(width, y); context.stroke(); });
+  if (run.blocks.length) sights(context, run, lanes, toX);
   for (const shot of run.shots) {
     const x = toX(shot.at);
     context.fillStyle = COLOURS[shot.by];
@@ -319,6 +320,25 @@ export function drawWire(canvas, run, t) {
   context.fillStyle = INK;
   context.fillRect(toX(t) - 1, 4, 2, height - STRIP - 6);
   strip(context, run, t, width, height);
+}
+
+// Bars beside the lanes: while a player's own screen shows the other with nothing between.
+function sights(context, run, lanes, toX) {
+  [0, 1].forEach((player) => {
+    const y = player ? lanes[2] + 4 : lanes[0] - 12;
+    context.fillStyle = COLOURS[player];
+    let begun = null;
+    run.frames.forEach((frame, number) => {
+      const sees = frame.panes[player + 1].sees && number < run.frames.length - 1;
+      if (sees && begun === null) begun = frame.at;
+      if (!sees && begun !== null) {
+        context.globalAlpha = 0.85;
+        context.fillRect(toX(begun), y, toX(frame.at) - toX(begun), 8);
+        context.globalAlpha = 1;
+        begun = null;
+      }
+    });
+  });
 }
 
 function strip(context, run, t, width, height) {

@@ -3,6 +3,11 @@
 import init, { Theatre } from "./sametick_web.js";
 import { drawPane, drawPlot, drawWire, packetAt, windowOf } from "./theatre-draw.js";
 
+// What went wrong, for tests.
+const errors = [];
+addEventListener("error", (event) => errors.push(String(event.message)));
+addEventListener("unhandledrejection", (event) => errors.push(String(event.reason)));
+
 const byId = (id) => document.getElementById(id);
 const SPEEDS = [1, 1 / 4, 1 / 16];
 const SPEED_NAMES = ["1×", "¼×", "¹⁄₁₆×"];
@@ -33,7 +38,7 @@ function perform(wanted) {
     const frame = { at: numbers[at++], tick: numbers[at++], panes: [] };
     for (let index = 0; index < 3; index++) {
       const count = numbers[at++];
-      const pane = { tick: numbers[at++], margin: numbers[at++], correction: numbers[at++], age: numbers[at++], error: numbers[at++], own: numbers[at++], shapes: [] };
+      const pane = { tick: numbers[at++], margin: numbers[at++], correction: numbers[at++], age: numbers[at++], error: numbers[at++], own: numbers[at++], sees: numbers[at++] > 0, shapes: [] };
       for (let shape = 0; shape < count; shape++, at += 10) {
         const [id, kind, owner, x, y, z, facing, alive, radius, height] = numbers.subarray(at, at + 10);
         pane.shapes.push({ id, kind, owner, x, y, z, facing, alive: alive > 0, radius, height });
@@ -166,7 +171,7 @@ function controls() {
     pane.querySelector("output").textContent = `${line.ping} ms`;
     pane.querySelector(".more").textContent = innerWidth <= 700 ? `ping ${line.ping} ms` : `jitter ${line.jitter}, lost ${line.loss} %`;
   });
-  document.querySelector("[data-more='server']").textContent = `${run.ticks} ticks, ${Math.round((run.ticks / run.snapshots) * 10) / 10} snapshots a second`;
+  document.querySelector("[data-more='server']").textContent = `${run.ticks} ticks, ${Math.round((run.ticks / run.snapshots) * 10) / 10} snapshots/s`;
 }
 
 function draw() {
@@ -373,7 +378,7 @@ window.sametick = {
   status: () => ({
     scene: page.run.scene, model: page.run.model, t: page.t, frame: frameAt(page.t), playing: page.playing, trace: page.run.trace,
     hash: page.run.hash(frameAt(page.t)), took: page.took, caption: byId("caption").classList.contains("shown") ? byId("caption").textContent : "",
-    link: page.run.link,
+    link: page.run.link, errors, sideways: document.documentElement.scrollWidth > innerWidth,
   }),
   seek: (t) => { page.playing = false; seek(t); }, open, change,
 };

@@ -31,7 +31,8 @@ impl Performance {
     }
 
     /// Every frame: its second, its tick, and of each pane its count of shapes, its tick, its margin and its
-    /// correction, the age of the other and the error of the other and of its own, then the shapes.
+    /// correction, the age of the other, the error of the other and of its own, and whether the other is in sight; then the
+    /// shapes.
     pub(crate) fn frames(&self) -> Vec<f32> {
         let recorded = &self.recorded;
         let mut numbers = Vec::new();
@@ -48,6 +49,7 @@ impl Performance {
                     age.map_or(f32::NAN, |age| age.as_millis_f64() as f32),
                     if index == 0 { 0.0 } else { recorded.error(number, index, false) },
                     if index == 0 { 0.0 } else { recorded.error(number, index, true) },
+                    f32::from(u8::from(self.sees(number, index))),
                 ]);
                 for shape in recorded.shapes(number, index) {
                     let kind = match shape.kind {
@@ -71,6 +73,16 @@ impl Performance {
             }
         }
         numbers
+    }
+
+    /// Whether a player's own screen shows the other with nothing between.
+    fn sees(&self, frame: usize, pane: usize) -> bool {
+        let players = [PlayerId(0), PlayerId(1)];
+        match pane {
+            1 => self.scene.sees(&self.recorded, frame, pane, players),
+            2 => self.scene.sees(&self.recorded, frame, pane, [players[1], players[0]]),
+            _ => false,
+        }
     }
 
     /// Every packet: whose line, up or down, sent and arrived (never is below zero), bytes, what for, which tick.
@@ -206,7 +218,7 @@ mod tests {
         assert_eq!(words.matches('{').count(), words.matches('}').count());
         assert_eq!(played.packets().len(), 7 * played.recorded.packets.len());
         let panes = 3 * played.recorded.frames.len();
-        let most = 2 * played.recorded.frames.len() + 7 * panes + 10 * played.recorded.shapes.len();
+        let most = 2 * played.recorded.frames.len() + 8 * panes + 10 * played.recorded.shapes.len();
         assert_eq!(played.frames().len(), most);
     }
 }

@@ -16,7 +16,7 @@ use crate::weapon::Weapon;
 use crate::{body, scenes};
 pub use moments::{Moment, approaches, passed_behind, pressed_and_moved};
 use sametick::theatre::{Play, Recorded, Setup, Shape, ShapeKind, Wire};
-use sametick::{Model, PlayerId, Span, World};
+use sametick::{Model, PlayerId, Rates, Span, World};
 
 /// How long a bullet's way is drawn where nothing stops it.
 const BULLET_METRES: f32 = 60.0;
@@ -90,7 +90,7 @@ impl Staged {
 
     fn cover() -> Self {
         let wall = Bounds { low: [CORNER_EDGE_X, -1.0, 0.0], high: [14.0, 0.0, 3.0] };
-        let (cover, out, stand) = ([9.0, 3.0, 0.0], [-4.0, 3.0, 0.0], [CORNER_EDGE_X, -9.0, 0.0]);
+        let (cover, out, stand) = ([9.0, 3.0, 0.0], [-4.0, 3.0, 0.0], [CORNER_EDGE_X, -7.0, 0.0]);
         let run =
             Script::Peek { cover, out, speed: RUN_SPEED, hidden_seconds: 0.4, out_seconds: 0.4 };
         let mut scene = Self {
@@ -102,7 +102,7 @@ impl Staged {
             ],
             model: Model::HALF_LIFE,
             pings: [100, 30],
-            focus: [3.2, -2.2, 17.0],
+            focus: [3.0, -2.0, 16.0],
             acts: acts([Script::Stand { at: stand }, run], [Look::At(RUNNER), Look::Ahead]),
             trigger: Trigger::Leaving(CORNER_EDGE_X - 0.35),
             ..Self::new(&[wall], [stand, cover])
@@ -194,7 +194,11 @@ impl Staged {
                 "They circle a tree that, on B's screen, is always between them.",
                 "A's screen shows no tree in the way; switch on \"clear line now\" and the hits stop.",
             ],
-            model: Model::HALF_LIFE,
+            // So many snapshots that what B sees is never so old that it sees past the tree.
+            model: Model {
+                rates: Rates { ticks_per_snapshot: 2, ..Model::HALF_LIFE.rates },
+                ..Model::HALF_LIFE
+            },
             pings: [120, 20],
             focus: [0.0, 0.0, 10.0],
             acts: tree.acts,

@@ -187,7 +187,9 @@ pub fn approaches(shown: &Recorded) -> Vec<(usize, f32)> {
             }
         }
     }
-    best.into_iter().map(|(_, frame, off)| (frame, off)).collect()
+    // Whoever is nearest in the last frame may have come nearer yet.
+    let last = shown.frames.len().saturating_sub(1);
+    best.into_iter().filter(|near| near.1 < last).map(|(_, frame, off)| (frame, off)).collect()
 }
 
 fn rockets(shown: &Recorded) -> Option<Moment> {
