@@ -20,6 +20,8 @@ use sametick::{Model, PlayerId, Rates, Span, World};
 
 /// How long a bullet's way is drawn where nothing stops it.
 const BULLET_METRES: f32 = 60.0;
+/// Half the width of the tree: what A sees of B is old enough to pass it, what B sees of A is not.
+const TRUNK_METRES: f32 = 0.34;
 /// Half the sides of what flies.
 const THING_METRES: f32 = 0.14;
 
@@ -186,7 +188,7 @@ impl Staged {
 
     fn tree() -> Self {
         let tree = scenes::Scene::tree();
-        let trunk = Bounds { low: [-0.45, -0.45, 0.0], high: [0.45, 0.45, 4.0] };
+        let trunk = Bounds { low: [-TRUNK_METRES, -TRUNK_METRES, 0.0], high: [TRUNK_METRES, TRUNK_METRES, 4.0] };
         Self {
             key: "tree",
             title: "Tree",
@@ -196,7 +198,7 @@ impl Staged {
             ],
             // So many snapshots that what B sees is never so old that it sees past the tree.
             model: Model {
-                rates: Rates { ticks_per_snapshot: 2, ..Model::HALF_LIFE.rates },
+                rates: Rates { ticks_per_snapshot: 1, ..Model::HALF_LIFE.rates },
                 ..Model::HALF_LIFE
             },
             pings: [120, 20],

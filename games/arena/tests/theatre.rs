@@ -126,7 +126,8 @@ fn tree_b_is_hit_through_the_tree_until_a_clear_line_is_needed() {
     }
     let frames = 60..shown.frames.len();
     let open = frames.clone().filter(|frame| scene.sees(&shown, *frame, A, [SHOOTER, RUNNER]));
-    assert!(open.count() * 100 > frames.len() * 95, "A's screen shows no tree in the way");
+    let (open, all) = (open.count(), frames.len());
+    assert!(open * 100 > all * 95, "A's screen shows no tree in the way in {open} of {all}");
     assert!(!frames.clone().any(|frame| scene.sees(&shown, frame, B, [RUNNER, SHOOTER])));
     assert_eq!(hits(&with_sight(&scene)).1, 0);
 }
