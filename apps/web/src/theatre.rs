@@ -161,7 +161,8 @@ impl Performance {
             format!("{{\"ping\":{ping},\"jitter\":{jitter},\"loss\":{loss}}}")
         });
         let scenes = Staged::all();
-        let scenes = scenes.iter().map(|scene| format!("[{},{}]", quoted(scene.key), quoted(scene.title)));
+        let scenes =
+            scenes.iter().map(|scene| format!("[{},{}]", quoted(scene.key), quoted(scene.title)));
         let models = Model::ALL.iter().map(|model| quoted(model.name));
         let _ = write!(
             text,

@@ -188,7 +188,10 @@ impl Staged {
 
     fn tree() -> Self {
         let tree = scenes::Scene::tree();
-        let trunk = Bounds { low: [-TRUNK_METRES, -TRUNK_METRES, 0.0], high: [TRUNK_METRES, TRUNK_METRES, 4.0] };
+        let trunk = Bounds {
+            low: [-TRUNK_METRES, -TRUNK_METRES, 0.0],
+            high: [TRUNK_METRES, TRUNK_METRES, 4.0],
+        };
         Self {
             key: "tree",
             title: "Tree",

@@ -55,7 +55,8 @@ impl Wanted {
     /// What a query asks for; what it does not say, or says wrongly, is as the scene has it.
     pub(crate) fn read(query: &str) -> Self {
         let query = query.get(..LINK_BYTES_MAX).unwrap_or(query);
-        let words = query.trim_start_matches('?').split('&').filter_map(|word| word.split_once('='));
+        let words =
+            query.trim_start_matches('?').split('&').filter_map(|word| word.split_once('='));
         let words: Vec<(&str, &str)> = words.collect();
         let said = |name: &str| words.iter().find(|(key, _)| *key == name).map(|(_, value)| *value);
         let mut wanted = Self::of(said("scene").unwrap_or_default());
@@ -147,7 +148,8 @@ mod tests {
 
     #[test]
     fn nonsense_is_as_if_it_was_not_said() {
-        for link in ["?scene=nowhere", "?model=&a.ping=far", "?=&&&", "?a.ping", "scene=cover&x=1"] {
+        for link in ["?scene=nowhere", "?model=&a.ping=far", "?=&&&", "?a.ping", "scene=cover&x=1"]
+        {
             assert_eq!(Wanted::read(link).link(), "scene=cover", "{link}");
         }
         let wild = Wanted::read("?a.ping=1e9&b.loss=-4&ticks=0&snapshots=NaN");

@@ -293,7 +293,8 @@ fn distance(a: [f32; 3], b: [f32; 3]) -> f32 {
 
 /// Where on the way from one place to the other a third is nearest: 0 is at the first.
 fn share_between(from: [f32; 3], to: [f32; 3], place: [f32; 3]) -> f32 {
-    let dot = |a: [f32; 3], b: [f32; 3]| [0, 1, 2].map(|axis| a[axis] * b[axis]).iter().sum::<f32>();
+    let dot =
+        |a: [f32; 3], b: [f32; 3]| [0, 1, 2].map(|axis| a[axis] * b[axis]).iter().sum::<f32>();
     let minus = |a: [f32; 3], b: [f32; 3]| [0, 1, 2].map(|axis| a[axis] - b[axis]);
     let way = minus(to, from);
     let square = dot(way, way);

@@ -76,25 +76,26 @@ fn cover(scene: &Staged, shown: &Recorded) -> Option<Moment> {
     let Some(frame) = (0..shown.frames.len()).find(is_dead) else {
         let robbed = |shot: &&Shot| shot.seen.is_some() && shot.hit.is_none();
         let shot = shown.shots.iter().find(robbed)?;
-        let caption = "A's screen showed a hit. The server had B behind the wall, and **refused** it.";
+        let caption =
+            "A's screen showed a hit. The server had B behind the wall, and **refused** it.";
         return moment(shot.frame, 0.0, 0.0, caption.into());
     };
     let last = frame.saturating_sub(1);
     let open = (0..frame).rev().find(|frame| !scene.hides(shown, *frame, B, [RUNNER, SHOOTER]))?;
     let hidden = (shown.frames[last].at - shown.frames[open].at).as_seconds_f64();
     let deep = shown.person(last, B, RUNNER)?.place[0] - CORNER_EDGE_X;
-    let caption = format!(
-        "On B's screen B was behind the wall for **{hidden:.2} s**, **{deep:.1} m** deep."
-    );
+    let caption =
+        format!("On B's screen B was behind the wall for **{hidden:.2} s**, **{deep:.1} m** deep.");
     moment(frame, hidden, deep, caption)
 }
 
 /// The frame in which A's own script has it press forward, and the one in which A sees itself move.
 pub fn pressed_and_moved(shown: &Recorded) -> Option<[usize; 2]> {
     let tick = shown.tick_length.as_seconds_f64();
-    let pressed = shown.frames.iter().position(|frame| {
-        f64::from(frame.panes[A].tick.0 + 1) * tick >= BEGINS_AT + 1.5
-    })?;
+    let pressed = shown
+        .frames
+        .iter()
+        .position(|frame| f64::from(frame.panes[A].tick.0 + 1) * tick >= BEGINS_AT + 1.5)?;
     let start = shown.person(pressed, A, SHOOTER)?.place;
     let has_moved = |frame: &usize| {
         let own = shown.person(*frame, A, SHOOTER);
@@ -116,8 +117,10 @@ fn step(shown: &Recorded) -> Option<Moment> {
         );
         return moment(frame, waited, metres, caption);
     }
-    let caption =
-        format!("A pressed forward and saw its own first step **{:.0} ms** later.", waited * 1000.0);
+    let caption = format!(
+        "A pressed forward and saw its own first step **{:.0} ms** later.",
+        waited * 1000.0
+    );
     moment(moved, waited, 0.0, caption)
 }
 
@@ -138,7 +141,8 @@ fn crossing(shown: &Recorded) -> Option<Moment> {
         place.is_some_and(|place| place[0].abs() < 4.0)
     };
     let mut shots = shown.shots.iter();
-    let shot = shots.find(|shot| near(shot.frame) && shown.frames[shot.frame].at > Span::seconds(3))?;
+    let shot =
+        shots.find(|shot| near(shot.frame) && shown.frames[shot.frame].at > Span::seconds(3))?;
     if shot.hit.is_some() {
         let back = shot.rewound.as_millis_f64();
         let caption = format!("The server looked **{back:.0} ms** back, and the shot hit.");
@@ -206,9 +210,8 @@ fn rockets(shown: &Recorded) -> Option<Moment> {
 fn burst(scene: &Staged, shown: &Recorded) -> Option<Moment> {
     let [from, to] = scene.silent?.map(Span::millis);
     let quiet = shown.frame_at(from)..=shown.frame_at(to) + 6;
-    let worst = quiet.max_by(|a, b| {
-        shown.error(*a, A, false).total_cmp(&shown.error(*b, A, false))
-    })?;
+    let worst =
+        quiet.max_by(|a, b| shown.error(*a, A, false).total_cmp(&shown.error(*b, A, false)))?;
     let metres = shown.error(worst, A, false);
     let caption =
         format!("Nothing came for 500 ms: A's screen showed B **{metres:.1} m** from where B was.");
