@@ -30,7 +30,7 @@ function camera(run, width, height) {
     scale,
     at: (x, y, z = 0) => {
       const [east, north] = [x - cx, y - cy];
-      return [width / 2 + (east * COS + north * SIN) * scale, height * 0.46 + ((east * SIN - north * COS) * FLAT - z * UP) * scale];
+      return [width / 2 + (east * COS + north * SIN) * scale, height * 0.5 + ((east * SIN - north * COS) * FLAT - z * UP) * scale];
     },
   };
 }
