@@ -21,7 +21,7 @@ use sametick::{Model, PlayerId, Rates, Span, World};
 /// How long a bullet's way is drawn where nothing stops it.
 const BULLET_METRES: f32 = 60.0;
 /// Half the width of the tree: what A sees of B is old enough to pass it, what B sees of A is not.
-const TRUNK_METRES: f32 = 0.34;
+const TRUNK_METRES: f32 = 0.36;
 /// Half the sides of what flies.
 const THING_METRES: f32 = 0.14;
 
@@ -201,7 +201,7 @@ impl Staged {
             ],
             // So many snapshots that what B sees is never so old that it sees past the tree.
             model: Model {
-                rates: Rates { ticks_per_snapshot: 1, ..Model::HALF_LIFE.rates },
+                rates: Rates { ticks_per_snapshot: 2, ..Model::HALF_LIFE.rates },
                 ..Model::HALF_LIFE
             },
             pings: [120, 20],
