@@ -13,7 +13,7 @@ const TICK_SECONDS: f64 = 0.016_667;
 const TICK_METRES: f32 = RUN_SPEED * 0.016_667;
 
 fn staged(key: &str) -> Staged {
-    Staged::named(key).unwrap()
+    Staged::named(key).expect("there is such a scene")
 }
 
 fn played(scene: &Staged) -> Recorded {
@@ -37,7 +37,8 @@ fn hits(shown: &Recorded) -> (usize, usize) {
 
 /// How far a pane shows someone to move from one moment to another.
 fn moves(shown: &Recorded, pane: usize, from: Span, to: Span) -> f32 {
-    let [from, to] = [from, to].map(|at| shown.person(shown.frame_at(at), pane, RUNNER).unwrap());
+    let [from, to] =
+        [from, to].map(|at| shown.person(shown.frame_at(at), pane, RUNNER).expect("B is shown"));
     (to.place[0] - from.place[0]).abs()
 }
 

@@ -204,7 +204,8 @@ impl<P: Play> Stage<'_, P> {
 
     fn step(&mut self) {
         let has_ticked = self.step_server();
-        let is_frame = (self.now - Time::ZERO).as_micros() / 1000 % FRAME_MILLIS == 0;
+        let millis = (self.now - Time::ZERO).as_micros() / 1000;
+        let is_frame = millis.is_multiple_of(FRAME_MILLIS);
         for index in 0..self.guests.len() {
             // In the order of their letters, so that A is the first to be let in.
             let may_knock = index == 0 || self.guests[index - 1].client.me().is_some();
@@ -236,7 +237,7 @@ impl<P: Play> Stage<'_, P> {
         server.advance(now);
         let tick = server.world().tick();
         let has_ticked = tick != before;
-        let told = has_ticked && tick.0 % setup.rates.ticks_per_snapshot.max(1) == 0;
+        let told = has_ticked && tick.0.is_multiple_of(setup.rates.ticks_per_snapshot.max(1));
         let cargo = if told { Cargo::Snapshot(tick) } else { Cargo::Upkeep };
         while let Some((to, datagram)) = server.transmit(now) {
             let Some(index) = guests.iter().position(|guest| guest.peer == to) else { continue };
@@ -250,13 +251,13 @@ impl<P: Play> Stage<'_, P> {
     fn step_guest(&mut self, index: usize, is_frame: bool) {
         let (now, is_kept) = (self.now, self.is_kept());
         let guest = &mut self.guests[index];
-        let mut is_due = is_frame || guest.client.next_wake() <= now;
+        let mut has_heard = false;
         while let Some(arrival) = guest.down.pipe.pop(now, &mut self.datagram) {
             arrived(&mut guest.down, &mut self.recorded, arrival);
             guest.client.receive(now, &mut self.datagram);
-            is_due = true;
+            has_heard = true;
         }
-        if !is_due {
+        if !is_frame && !has_heard && guest.client.next_wake() > now {
             return;
         }
         if is_frame {
@@ -280,7 +281,8 @@ impl<P: Play> Stage<'_, P> {
             let packet = packet(index as u16, true, now, datagram.len(), cargo);
             send(&mut guest.up, &mut self.recorded, is_kept, packet, datagram);
         }
-        for update in guest.client.observe().updates {
+        let updates = if has_heard { guest.client.observe().updates } else { Vec::new() };
+        for update in updates {
             guest.margin_ms = update.margin_ms.or(guest.margin_ms);
             guest.correction = guest.correction.max(update.correction);
         }
