@@ -16,12 +16,12 @@ use crate::weapon::Weapon;
 use crate::{body, scenes};
 pub use moments::{Moment, approaches, passed_behind, pressed_and_moved};
 use sametick::theatre::{Play, Recorded, Setup, Shape, ShapeKind, Wire};
-use sametick::{Model, PlayerId, Rates, Span, World};
+use sametick::{Model, PlayerId, Span, World};
 
 /// How long a bullet's way is drawn where nothing stops it.
 const BULLET_METRES: f32 = 60.0;
 /// Half the width of the tree: what A sees of B is old enough to pass it, what B sees of A is not.
-const TRUNK_METRES: f32 = 0.36;
+const TRUNK_METRES: f32 = 0.45;
 /// Half the sides of what flies.
 const THING_METRES: f32 = 0.14;
 
@@ -192,24 +192,23 @@ impl Staged {
             low: [-TRUNK_METRES, -TRUNK_METRES, 0.0],
             high: [TRUNK_METRES, TRUNK_METRES, 4.0],
         };
-        Self {
+        let mut scene = Self {
             key: "tree",
             title: "Tree",
             sentences: [
                 "They circle a tree that, on B's screen, is always between them.",
                 "A's screen shows no tree in the way; switch on \"clear line now\" and the hits stop.",
             ],
-            // So many snapshots that what B sees is never so old that it sees past the tree.
-            model: Model {
-                rates: Rates { ticks_per_snapshot: 2, ..Model::HALF_LIFE.rates },
-                ..Model::HALF_LIFE
-            },
+            model: Model::HALF_LIFE,
             pings: [120, 20],
             focus: [0.0, 0.0, 10.0],
             acts: tree.acts,
             trigger: Trigger::InSight,
             ..Self::new(&[trunk], [[3.0, 0.0, 0.0], [-3.0, 0.0, 0.0]])
-        }
+        };
+        // So seldom that B outlives the scene.
+        scene.content.tuning.weapons[0].interval = 0.15;
+        scene
     }
 
     fn rockets() -> Self {
