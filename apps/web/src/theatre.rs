@@ -31,8 +31,8 @@ impl Performance {
     }
 
     /// Every frame: its second, its tick, and of each pane its count of shapes, its tick, its margin and its
-    /// correction, the age of the other, the error of the other and of its own, and whether the other is in sight; then the
-    /// shapes.
+    /// correction, the age of the other, the error of the other and of its own, and whether the other is in sight; then
+    /// the shapes.
     pub(crate) fn frames(&self) -> Vec<f32> {
         let recorded = &self.recorded;
         let mut numbers = Vec::new();

@@ -131,7 +131,8 @@ impl Staged {
             title: "First step",
             sentences: [
                 "A presses forward, and B steps into the way.",
-                "Under quake nothing moves for a round trip; under quakeworld A moves at once and is put right at the bump.",
+                "Under quake nothing moves for a round trip; under quakeworld A moves at once and is put right at \
+                 the bump.",
             ],
             model: Model::QUAKE,
             pings: [150, 30],

@@ -1,5 +1,5 @@
-//! Every scene of the theatre in a browser, wide and narrow: without an error, the run the same as natively, and a moment
-//! the same when it is left and found again, or opened by its link.
+//! Every scene of the theatre in a browser, wide and narrow: without an error, the run the same as natively, and a
+//! moment the same when it is left and found again, or opened by its link.
 
 use std::collections::BTreeMap;
 use std::process::Command;

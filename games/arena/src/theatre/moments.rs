@@ -175,7 +175,7 @@ fn tree(scene: &Staged, shown: &Recorded) -> Option<Moment> {
     moment(shot.frame, back / 1000.0, 0.0, caption)
 }
 
-/// Each rocket's nearest approach to B in the server's pane: the frame, and how far it was from B's middle on the level.
+/// Each rocket's nearest approach to B in the server's pane: the frame, and how far from B it was on the level.
 pub fn approaches(shown: &Recorded) -> Vec<(usize, f32)> {
     let mut best: Vec<(EntityId, usize, f32)> = Vec::new();
     for frame in 0..shown.frames.len() {
