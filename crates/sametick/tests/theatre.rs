@@ -13,10 +13,11 @@ impl Networked for Wish {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Walker(f32);
+struct Walker(f32, u16); // Where it is, and whose.
 impl Networked for Walker {
     fn fields<F: Fields>(&mut self, f: &mut F) {
         f.exact("x", &mut self.0).shown(-20.0..=20.0, 0.01);
+        f.bits("who", &mut self.1, 16);
     }
 }
 sametick::entities! { enum Entity { Walker } }
@@ -28,9 +29,9 @@ impl Game for Hello {
     type Event = NoEvent;
     type Content = ();
     fn step(world: &mut World<Entity>, turn: &Turn<'_, Self>) {
-        turn.joined().for_each(|player| _ = world.spawn_owned(player, Walker::default()));
+        turn.joined().for_each(|player| _ = world.spawn_owned(player, Walker(0.0, player.0)));
         for (player, Wish(east)) in turn.commands() {
-            let Some((_, Walker(x))) = world.owned_mut(player) else { continue };
+            let Some((_, Walker(x, _))) = world.owned_mut(player) else { continue };
             *x = (*x + *east as f32 * 15.0 * turn.dt()).clamp(-20.0, 20.0);
         }
     }
@@ -49,7 +50,7 @@ impl Play for ToAndFro {
         into.extend(world.all::<Walker>().map(|(id, walker)| Shape {
             id,
             kind: ShapeKind::Person,
-            owner: world.owner(id),
+            owner: Some(PlayerId(walker.1)),
             place: [walker.0, 0.0, 0.0],
             size: [0.4, 1.8],
             facing: 0.0,

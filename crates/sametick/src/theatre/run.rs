@@ -64,9 +64,12 @@ struct Stage<'a, P: Play> {
 /// use sametick::{PlayerId, Rates, Span, View, World};
 /// # use sametick::{Fields, Game, Networked, NoEvent, Turn};
 /// # #[derive(Clone, Debug, Default, PartialEq)]
-/// # pub struct Walker { pub x: f32 }
+/// # pub struct Walker { pub x: f32, pub who: u16 }
 /// # impl Networked for Walker {
-/// #     fn fields<F: Fields>(&mut self, f: &mut F) { f.exact("x", &mut self.x); }
+/// #     fn fields<F: Fields>(&mut self, f: &mut F) {
+/// #         f.exact("x", &mut self.x);
+/// #         f.bits("who", &mut self.who, 16);
+/// #     }
 /// # }
 /// # sametick::entities! { pub enum Entity { Walker } }
 /// # pub struct Walk;
@@ -76,7 +79,9 @@ struct Stage<'a, P: Play> {
 /// #     type Event = NoEvent;
 /// #     type Content = ();
 /// #     fn step(world: &mut World<Entity>, turn: &Turn<'_, Self>) {
-/// #         turn.joined().for_each(|player| _ = world.spawn_owned(player, Walker { x: 0.0 }));
+/// #         for player in turn.joined() {
+/// #             world.spawn_owned(player, Walker { x: 0.0, who: player.0 });
+/// #         }
 /// #         for (player, wish) in turn.commands() {
 /// #             let Some((_, walker)) = world.owned_mut::<Walker>(player) else { continue };
 /// #             walker.x += wish.x * turn.dt();
@@ -90,13 +95,14 @@ struct Stage<'a, P: Play> {
 ///     type Game = Walk;
 ///     fn content(&self) {}
 ///     fn command(&self, _me: PlayerId, _view: &World<Entity>, _dt: f32) -> Walker {
-///         Walker { x: 3.0 }
+///         Walker { x: 3.0, who: 0 }
 ///     }
 ///     fn shapes(&self, world: &World<Entity>, into: &mut Vec<Shape>) {
 ///         into.extend(world.all::<Walker>().map(|(id, walker)| Shape {
 ///             id,
 ///             kind: ShapeKind::Person,
-///             owner: world.owner(id),
+///             // Clients are not told who owns what is not theirs: the entity says whose it is.
+///             owner: Some(PlayerId(walker.who)),
 ///             place: [walker.x, 0.0, 0.0],
 ///             size: [0.4, 1.8],
 ///             facing: 0.0,
