@@ -97,6 +97,19 @@ impl Options {
     }
 }
 
+/// Serves the page's files and nothing else.
+pub(crate) fn alone(page: SocketAddr) -> anyhow::Result<WebLink> {
+    let started = WebLink::start(WebConfig {
+        page,
+        webtransport: None,
+        router: Box::new(|_door| isolated(files::router())),
+        certificate: None,
+        origins: Vec::new(),
+        sessions_max: SESSIONS_MAX,
+    });
+    started.map_err(|error| address::refused(&error, page, "--page", "TCP"))
+}
+
 /// Pages of their own world: no other page shares their memory or can look into it.
 fn isolated(router: Router) -> Router {
     const HEADERS: [(HeaderName, HeaderValue); 5] = [

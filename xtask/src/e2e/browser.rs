@@ -152,6 +152,16 @@ impl Page<'_> {
         }
     }
 
+    /// Goes to another address.
+    pub(crate) async fn visit(&self, address: &str) -> Result<()> {
+        self.client.goto(address).await.context("the page does not open")
+    }
+
+    /// Makes the window so large, frame and all.
+    pub(crate) async fn resize(&self, (width, height): (u32, u32)) -> Result<()> {
+        self.client.set_window_size(width, height).await.context("the window keeps its size")
+    }
+
     /// Takes a screenshot.
     pub(crate) async fn picture(&self, name: &str) -> Result<Picture> {
         let picture = self.client.screenshot().await.context("no screenshot")?;
