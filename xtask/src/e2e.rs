@@ -3,6 +3,7 @@
 
 pub(crate) mod browser;
 mod picture;
+mod relay;
 mod server;
 
 use std::env;
@@ -48,7 +49,7 @@ macro_rules! tests {
 
 tests! {
     isolation, joins_and_walks, restart, closed_tab, first_screen, shoots, conditions, background, contrast, screens,
-    theatre,
+    theatre, outside, matches, hands,
 }
 
 pub(crate) fn run(options: &EndToEnd) -> Result<ExitCode> {
@@ -86,10 +87,9 @@ fn target() -> Result<PathBuf> {
 /// Builds page and server, not as released.
 fn build(target: &Path) -> Result<PathBuf> {
     let cargo = || Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    for arguments in [
-        &["run", "--quiet", "--locked", "--package", "xtask", "--", "web"][..],
-        &["build", "--quiet", "--locked", "--package", "sametick-app"],
-    ] {
+    for arguments in
+        [&["xtask", "web"][..], &["build", "--quiet", "--locked", "--package", "sametick-app"]]
+    {
         if !cargo().args(arguments).status().context("cannot start cargo")?.success() {
             bail!("`cargo {}` failed", arguments.join(" "));
         }

@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context, Result, bail};
+use fantoccini::actions::{InputSource, KeyAction, KeyActions};
 use fantoccini::{Client, ClientBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Map, Value, json};
@@ -113,8 +114,13 @@ pub(crate) struct Page<'a> {
 impl Stage {
     /// Opens a page of a server.
     pub(crate) async fn page(&self, server: &Server, query: &str) -> Result<Page<'_>> {
+        self.page_at(&format!("{}{query}", server.page)).await
+    }
+
+    /// Opens a page, wherever it is.
+    pub(crate) async fn page_at(&self, address: &str) -> Result<Page<'_>> {
         let client = self.driver.browser().await?;
-        client.goto(&format!("{}{query}", server.page)).await.context("the page does not open")?;
+        client.goto(address).await.context("the page does not open")?;
         Ok(Page { client, stage: self })
     }
 }
@@ -209,6 +215,14 @@ impl Page<'_> {
         );
         self.ask(&press).await?;
         Ok(())
+    }
+
+    /// Presses a key of the keyboard and holds it, or lets it go.
+    pub(crate) async fn hold_key(&self, key: char, is_down: bool) -> Result<()> {
+        let act =
+            if is_down { KeyAction::Down { value: key } } else { KeyAction::Up { value: key } };
+        let acts = KeyActions::new("keyboard".into()).then(act);
+        self.client.perform_actions(acts).await.context("the keyboard does not work")
     }
 
     /// Puts the page into the background for so many ticks, and takes it back.
