@@ -66,7 +66,9 @@ pub(crate) fn run(options: &EndToEnd) -> Result<ExitCode> {
         let wanted = |name: &&&str| options.filter.as_ref().is_none_or(|part| name.contains(part));
         let mut failed = 0;
         for name in TESTS.iter().filter(wanted) {
-            match run_one(name, &stage).await {
+            let result = run_one(name, &stage).await;
+            stage.driver.close().await;
+            match result {
                 Ok(()) => println!("e2e: {name}: ok"),
                 Err(error) => {
                     failed += 1;

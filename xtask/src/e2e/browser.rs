@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
 use fantoccini::actions::{InputSource, KeyAction, KeyActions};
@@ -43,7 +43,8 @@ pub(crate) struct Driver {
     address: String,
     browser: PathBuf,
     profiles: PathBuf,
-    opened: AtomicU32,
+    /// All browsers that were ever started; those that are gone do not mind being closed.
+    opened: Mutex<Vec<Client>>,
 }
 
 impl Driver {
@@ -68,12 +69,12 @@ impl Driver {
         std::thread::spawn(move || lines.for_each(drop));
         let profiles = std::env::temp_dir().join(format!("sametick-e2e-{}", std::process::id()));
         let address = format!("http://127.0.0.1:{port}");
-        Ok(Self { process, address, browser, profiles, opened: AtomicU32::new(0) })
+        Ok(Self { process, address, browser, profiles, opened: Mutex::default() })
     }
 
     /// A browser that nobody has used.
     async fn browser(&self) -> Result<Client> {
-        let number = self.opened.fetch_add(1, Ordering::Relaxed);
+        let number = self.opened.lock().unwrap_or_else(PoisonError::into_inner).len();
         let profile = self.profiles.join(number.to_string());
         let mut arguments: Vec<String> = FLAGS.map(str::to_owned).to_vec();
         arguments.push(format!("--user-data-dir={}", profile.display()));
@@ -83,7 +84,17 @@ impl Driver {
         capabilities.insert("goog:loggingPrefs".into(), json!({ "browser": "ALL" }));
         let mut builder = ClientBuilder::new(HttpConnector::new());
         let opened = builder.capabilities(capabilities).connect(&self.address).await;
-        opened.context("the driver starts no browser")
+        let client = opened.context("the driver starts no browser")?;
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner).push(client.clone());
+        Ok(client)
+    }
+
+    /// Closes all browsers, those of tests that failed among them.
+    pub(crate) async fn close(&self) {
+        let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for client in opened {
+            let _ = client.close().await;
+        }
     }
 }
 
