@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
 use fantoccini::actions::{InputSource, KeyAction, KeyActions};
+use fantoccini::wd::WindowHandle;
 use fantoccini::{Client, ClientBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Map, Value, json};
@@ -236,12 +237,16 @@ impl Page<'_> {
         self.client.perform_actions(acts).await.context("the keyboard does not work")
     }
 
-    /// Puts the page into the background for so many ticks, and takes it back.
-    pub(crate) async fn look_away(&self, server: &Server, ticks: u64) -> Result<()> {
+    /// Puts the page into the background, behind another tab; what is given leads back.
+    pub(crate) async fn look_away(&self) -> Result<WindowHandle> {
         let own = self.client.window().await?;
         let other = self.client.new_window(true).await.context("no other tab opens")?;
         self.client.switch_to_window(other.handle).await?;
-        server.pass(ticks)?;
+        Ok(own)
+    }
+
+    /// Takes the page to the front again.
+    pub(crate) async fn look_back(&self, own: WindowHandle) -> Result<()> {
         self.client.close_window().await?;
         self.client.switch_to_window(own).await.context("the tab does not come back")
     }
