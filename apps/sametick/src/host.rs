@@ -57,6 +57,7 @@ pub(crate) struct Host {
     recording: Option<RecordingFile>,
     board: Board,
     posted_at: Time,
+    lasts: Option<Span>,
     end: Time,
 }
 
@@ -89,13 +90,16 @@ impl Host {
             recording,
             board,
             posted_at: now,
-            end: lasts.map_or(Time::MAX, |span| now + span),
+            lasts,
+            end: Time::MAX,
             clock,
         }
     }
 
     /// Plays until the end, whoever brings it about.
     pub(crate) fn run(&mut self, stop: &Stop, log: &mut Log) -> Figures {
+        let now = self.clock.now();
+        self.end = self.lasts.map_or(Time::MAX, |span| now + span);
         if let Some(warning) = self.server.warning() {
             log.tell(self.clock.now(), &Line::Warning(warning));
         }

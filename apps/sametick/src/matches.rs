@@ -14,6 +14,7 @@ use anyhow::bail;
 use clap::Args;
 use sametick::secure::TokenKey;
 use sametick::{Span, Time};
+use sametick_arena::Content;
 use sametick_links::{Both, Link, address_of};
 use std::net::SocketAddr;
 
@@ -63,14 +64,23 @@ impl Matches {
             bail!("--also names {} maps: there is room for {ALSO_MAX}", options.also.len());
         }
         options.rules.seat(wanted.bots)?;
-        let beside = Beside::default();
-        let mut all = vec![options.open_one(wanted, &beside, true)?];
-        for map in &options.also {
+        let further = options.also.iter().map(|map| {
             let rules = Rules { map: map.clone(), ..options.rules.clone() };
-            let address = SocketAddr::new(wanted.address.ip(), 0);
-            let further = Options { rules, page: options.page.elsewhere(), ..options.clone() };
+            Options { rules, page: options.page.elsewhere(), ..options.clone() }
+        });
+        // All that takes time, and may fail, before anyone is let in.
+        let wishes: Vec<Options> = [options.clone()].into_iter().chain(further).collect();
+        let load = |options: &Options| options.rules.content();
+        let contents: Vec<Content> = wishes.iter().map(load).collect::<anyhow::Result<_>>()?;
+        contents.iter().for_each(|content| _ = content.map.visibility());
+        let beside = Beside::default();
+        let mut all = Vec::new();
+        for (options, content) in wishes.iter().zip(contents) {
+            let is_first = all.is_empty();
+            let free = SocketAddr::new(wanted.address.ip(), 0);
+            let address = if is_first { wanted.address } else { free };
             let wanted = Wanted { address, key: wanted.key.clone(), ..*wanted };
-            all.push(further.open_one(&wanted, &beside, false)?);
+            all.push(options.open_one(content, &wanted, &beside, is_first)?);
         }
         Ok(Self { all })
     }
@@ -92,8 +102,11 @@ impl Matches {
             let quiet = |mut host: Host| scope.spawn(move || host.run(stop, &mut Log::silent()));
             let beside: Vec<_> = hosts.map(quiet).collect();
             let _ = first.map(|mut host| host.run(stop, log));
-            let ended: Vec<Figures> =
-                beside.into_iter().filter_map(|thread| thread.join().ok()).collect();
+            let ended: Vec<_> = beside.into_iter().map(|thread| thread.join()).collect();
+            if ended.iter().any(Result::is_err) {
+                log.tell(Time::ZERO, &Line::Warning("a further match ended in a panic"));
+            }
+            let ended: Vec<Figures> = ended.into_iter().flatten().collect();
             ended
                 .iter()
                 .for_each(|figures| log.tell(Time::ZERO + figures.uptime, &Line::Stopped(figures)));
@@ -102,9 +115,15 @@ impl Matches {
 }
 
 impl Options {
-    fn open_one(&self, wanted: &Wanted, beside: &Beside, is_first: bool) -> anyhow::Result<Open> {
+    fn open_one(
+        &self,
+        content: Content,
+        wanted: &Wanted,
+        beside: &Beside,
+        is_first: bool,
+    ) -> anyhow::Result<Open> {
         let rules = &self.rules;
-        let (rates, content) = (rules.rates()?, rules.content()?);
+        let rates = rules.rates()?;
         let link = address::bind(wanted.address, "--address")?;
         let bound = address_of(link.local());
         let board = Board::default();

@@ -12,7 +12,7 @@ use crate::hud::Feed;
 use crate::input::{Action, Hands};
 use crate::killcam::{Recorder, Replay};
 use crate::mesh;
-use crate::outside::{Joining, Match, Progress, Ticket};
+use crate::outside::{Joining, Match, News, Progress, Ticket};
 use crate::page::Page;
 use crate::particles::Particles;
 use crate::scene::{Look, Scene, Side};
@@ -65,10 +65,11 @@ pub(crate) struct App {
     server: String,
     ticket: Option<Ticket>,
     pub(crate) joins: u32,
-    is_in: bool,
+    pub(crate) is_in: bool,
     /// What a test asked for.
     pub(crate) trial: Trial,
     pub(crate) matches: Vec<Match>,
+    pub(crate) news: News,
     /// Where others of the network find this page, if they can.
     pub(crate) network: Option<String>,
     /// What to say about the connection, if it is not as it should be.
@@ -137,6 +138,7 @@ impl App {
             is_in: false,
             trial: Trial::default(),
             matches: Vec::new(),
+            news: News::default(),
             network: None,
             notice: None,
             hands: Hands::default(),
@@ -268,10 +270,11 @@ impl App {
                 self.figures = Figures::default();
             }
             // The first time there is none, the page plays by itself; later it waits for the one it knew.
-            Progress::Failed(_) if self.session.is_none() && self.matches.is_empty() => {
+            Progress::Nobody if self.session.is_none() && self.matches.is_empty() => {
                 self.joining = None;
                 self.play_inside();
             }
+            Progress::Nobody => self.notice = Some("No server answers. Trying again.".into()),
             Progress::Failed(reason) => self.notice = Some(format!("{reason} Trying again.")),
         }
     }
@@ -348,10 +351,7 @@ impl App {
             world,
             content,
             side,
-            own: own
-                .as_ref()
-                .filter(|_| playing)
-                .map(|(id, _)| (*id, (self.hands.yaw, self.hands.pitch))),
+            own: own.as_ref().filter(|_| playing).map(|(id, _)| *id),
             own_muzzle: own.as_ref().map(|(_, fighter)| {
                 figure::own_muzzle(fighter.eye(), self.hands.yaw, self.hands.pitch)
             }),
@@ -513,7 +513,9 @@ impl App {
                 let figure = self.figures.get(*id);
                 figure::hands(camera, fighter, figure, self.weapon_lowered, &mut scene);
             }
-            if let Some(truth) = session.road().truth().filter(|_| self.settings.ghosts) {
+            // A server elsewhere is known by its newest word.
+            let truth = session.road().truth().or_else(|| session.client().snapshot());
+            if let Some(truth) = truth.filter(|_| self.settings.ghosts) {
                 let others =
                     truth.all::<Fighter>().filter(|(id, _)| own.is_none_or(|(own, _)| own != id));
                 others.for_each(|(_, fighter)| figure::ghost(fighter, &mut scene));

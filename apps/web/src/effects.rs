@@ -38,7 +38,7 @@ pub(crate) struct Stage<'a> {
     pub(crate) content: &'a Content,
     pub(crate) side: Side,
     /// Our own body, and where we look.
-    pub(crate) own: Option<(EntityId, (f32, f32))>,
+    pub(crate) own: Option<EntityId>,
     /// Where our own gun's muzzle is on the screen.
     pub(crate) own_muzzle: Option<Vector>,
     pub(crate) figures: &'a mut Figures,
@@ -66,7 +66,7 @@ impl Stage<'_> {
     }
 
     fn is_own(&self, id: EntityId) -> bool {
-        self.own.is_some_and(|(own, _)| own == id)
+        self.own == Some(id)
     }
 
     fn show_one(&mut self, key: EventKey, event: &Event) {
@@ -121,8 +121,10 @@ impl Stage<'_> {
         if let Some(normal) = struck(&self.content.map, event.at, event.direction) {
             self.particles.impact(event.at, normal);
         }
-        if let Some((own, aim)) = self.own.filter(|_| is_own) {
-            let victim = aimed_at(self.world, &self.content.map, own, &fighter, aim);
+        if is_own {
+            // As the shot was aimed, whatever the hands have done since.
+            let aim = event.direction;
+            let victim = aimed_at(self.world, &self.content.map, key.entity, &fighter, aim);
             if victim.is_some() {
                 self.noises.push((Noise::Hit, None));
             }

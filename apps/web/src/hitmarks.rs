@@ -2,7 +2,7 @@
 //! it does not. Knows no browser and no drawing.
 
 use sametick::{EntityId, Tick, World};
-use sametick_arena::vector::{along, direction, subtract};
+use sametick_arena::vector::{Vector, along, subtract};
 use sametick_arena::{Entity, Fighter, Map};
 use std::collections::VecDeque;
 
@@ -101,16 +101,16 @@ impl HitMarks {
     }
 }
 
-/// Whom a bullet straight ahead meets in the world that is on one's own screen.
+/// Whom a bullet in that direction meets in the world that is on one's own screen.
 pub(crate) fn aimed_at(
     world: &World<Entity>,
     map: &Map,
     own: EntityId,
     fighter: &Fighter,
-    (yaw, pitch): (f32, f32),
+    aim: Vector,
 ) -> Option<EntityId> {
     let eye = fighter.eye();
-    let wall = map.ray(eye, along(eye, direction(yaw, pitch), RANGE_METRES)).end;
+    let wall = map.ray(eye, along(eye, aim, RANGE_METRES)).end;
     let others = world.entities().filter(|(id, entity)| {
         *id != own && matches!(entity, Entity::Fighter(_) | Entity::Target(_) | Entity::Prop(_))
     });

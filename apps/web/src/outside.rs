@@ -54,6 +54,8 @@ enum Stage {
 pub(crate) enum Progress {
     /// Not there yet.
     UnderWay,
+    /// There is no server to be asked.
+    Nobody,
     /// Not this time; it will be tried again.
     Failed(String),
     /// There: at which server.
@@ -63,19 +65,18 @@ pub(crate) enum Progress {
 impl Joining {
     /// Asks at once.
     pub(crate) fn new(link: &str, ticket: Option<Ticket>) -> Self {
-        Self {
-            stage: Stage::Asking(Request::start(SESSION_URL)),
-            roads: Roads::named(link).unwrap_or_default(),
-            ticket,
-            again: AGAIN_FIRST,
-            matches: Vec::new(),
-            network: None,
-        }
+        Self::at(Stage::Asking(Request::start(SESSION_URL)), link, ticket)
     }
 
     /// Asks again a little later, and knocks with a ticket, if there is one.
     pub(crate) fn again(link: &str, ticket: Option<Ticket>, now: Time) -> Self {
-        Self { stage: Stage::Waiting(now + AGAIN_FIRST), ..Self::new(link, ticket) }
+        Self::at(Stage::Waiting(now + AGAIN_FIRST), link, ticket)
+    }
+
+    fn at(stage: Stage, link: &str, ticket: Option<Ticket>) -> Self {
+        let roads = Roads::named(link).unwrap_or_default();
+        let (again, matches, network) = (AGAIN_FIRST, Vec::new(), None);
+        Self { stage, roads, ticket, again, matches, network }
     }
 
     /// How far it is, in a word.
@@ -98,7 +99,11 @@ impl Joining {
             }
             Stage::Asking(request) => match request.poll() {
                 None => Progress::UnderWay,
-                Some(Err(reason)) => self.fail(reason, now),
+                Some(Err(reason)) => {
+                    let is_absent = request.is_absent();
+                    let failed = self.fail(reason, now);
+                    if is_absent { Progress::Nobody } else { failed }
+                }
                 Some(Ok(session)) => {
                     self.matches = matches_of(&session);
                     self.network = session.text("network");
@@ -147,7 +152,36 @@ impl Joining {
     fn fail(&mut self, reason: String, now: Time) -> Progress {
         self.stage = Stage::Waiting(now + self.again);
         self.again = (self.again * 2).min(AGAIN_MAX);
-        Progress::Failed(reason)
+        Progress::Failed(sentence(&reason))
+    }
+}
+
+/// With a capital letter and a full stop.
+fn sentence(words: &str) -> String {
+    let mut letters = words.trim_end_matches('.').chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(letters).chain(['.']).collect()
+}
+
+/// How often it is asked who plays.
+const NEWS_EVERY: Span = Span::seconds(4);
+
+/// Who plays in the matches of a server, asked again and again while one chooses.
+#[derive(Default)]
+pub(crate) struct News {
+    request: Option<Request>,
+    asked_at: Time,
+}
+
+impl News {
+    /// The matches, if they have just been told anew.
+    pub(crate) fn poll(&mut self, now: Time) -> Option<Vec<Match>> {
+        if self.request.is_none() && now - self.asked_at >= NEWS_EVERY {
+            (self.request, self.asked_at) = (Some(Request::start(SESSION_URL)), now);
+        }
+        let answer = self.request.as_mut()?.poll()?;
+        self.request = None;
+        answer.ok().map(|session| matches_of(&session))
     }
 }
 

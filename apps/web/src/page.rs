@@ -33,6 +33,8 @@ pub(crate) enum Happening {
     Set { name: String, value: String },
     /// What was to be said.
     Said(String),
+    /// The settings were closed, by whatever means.
+    Closed,
     /// Whoever played looks elsewhere, or at the page again.
     Away,
 }
@@ -166,6 +168,14 @@ impl Page {
         }
     }
 
+    /// Takes the focus from whatever has it.
+    pub(crate) fn focus_nothing(&self) {
+        let element = self.document.active_element();
+        if let Some(element) = element.and_then(|element| element.dyn_into::<HtmlElement>().ok()) {
+            let _ = element.blur();
+        }
+    }
+
     fn is_news(&mut self, id: &str, what: &str, value: &str) -> bool {
         let key = format!("{id} {what}");
         if self.texts.get(&key).is_some_and(|known| known == value) {
@@ -191,6 +201,8 @@ impl Page {
             };
             if let Some(what) = found("data-do") {
                 tell(&happenings, Happening::Do(what));
+            } else if element.id() == "view" {
+                tell(&happenings, Happening::Do("picture".into()));
             } else if let Some((name, value)) =
                 found("data-set-to").as_deref().and_then(|to| to.split_once('='))
             {
@@ -198,6 +210,10 @@ impl Page {
                 tell(&happenings, Happening::Set { name, value });
             }
         })?;
+        if let Some(dialog) = self.document.get_element_by_id("settings") {
+            let happenings = Rc::clone(&self.happenings);
+            on(&dialog, "close", move |_| tell(&happenings, Happening::Closed))?;
+        }
         let happenings = Rc::clone(&self.happenings);
         on(&self.document, "input", move |event| {
             let input =
@@ -239,7 +255,12 @@ impl Page {
             {
                 event.prevent_default();
             }
-            if !event.repeat() {
+            // A button or link that has the focus is what Enter means.
+            let element = event.target().and_then(|target| target.dyn_into::<Element>().ok());
+            let control = element.and_then(|element| element.closest("a, button").ok().flatten());
+            let is_meant =
+                control.is_some() && matches!(code.as_str(), "Enter" | "Space") && !is_locked();
+            if !event.repeat() && !is_meant {
                 tell(&happenings, Happening::Down { key: code, in_field });
             }
         })?;
@@ -269,12 +290,10 @@ impl Page {
         for (name, is_down) in [("mousedown", true), ("mouseup", false)] {
             let happenings = Rc::clone(&self.happenings);
             on(&self.document, name, move |event| {
-                let Some(event) = event.dyn_ref::<MouseEvent>().filter(|_| is_locked() || !is_down)
-                else {
-                    return;
-                };
+                let Some(event) = event.dyn_ref::<MouseEvent>() else { return };
                 let key = format!("Mouse{}", event.button());
-                let down = Happening::Down { key: key.clone(), in_field: false };
+                // While the mouse is the browser's, a button means what is under it.
+                let down = Happening::Down { key: key.clone(), in_field: !is_locked() };
                 tell(&happenings, if is_down { down } else { Happening::Up { key } });
             })?;
         }
@@ -293,13 +312,15 @@ impl Page {
     }
 }
 
-/// The page at another port of this machine, with what this one's address asks for and our name.
-pub(crate) fn at_port(port: u16, name: &str) -> Option<String> {
+/// The page at another port of this machine, with what this one's address asks for and what is remembered here: to a
+/// browser it is another place.
+pub(crate) fn at_port(port: u16, remembered: &str) -> Option<String> {
     let address = web_sys::Url::new(&web_sys::window()?.location().href().ok()?).ok()?;
     address.set_port(&port.to_string());
-    if !name.is_empty() {
-        address.search_params().set("name", name);
-    }
+    let own = address.search();
+    let own = own.trim_start_matches('?');
+    // What stands last counts.
+    address.set_search(&[remembered, own].join("&"));
     Some(address.href())
 }
 

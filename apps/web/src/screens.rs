@@ -9,7 +9,7 @@ use crate::page;
 use crate::settings::{Crosshair, Graph};
 use sametick::health::Severity;
 use sametick::{Time, World};
-use sametick_arena::{Contest, Entity, Fighter, Seat};
+use sametick_arena::{Contest, Entity, Fighter};
 use wasm_bindgen::JsCast;
 use web_sys::{CanvasRenderingContext2d, Document, Element, HtmlCanvasElement, HtmlDialogElement};
 
@@ -66,6 +66,12 @@ impl App {
     }
 
     fn update_first(&mut self, now: Time) {
+        if self.screen == Screen::First
+            && !self.matches.is_empty()
+            && let Some(matches) = self.news.poll(now)
+        {
+            self.matches = matches;
+        }
         let ping = self.health.figures(now).ping_ms;
         let road = self.session.as_ref().map(|session| session.road().name());
         let road = match (road, ping) {
@@ -77,8 +83,6 @@ impl App {
             (Some(road), None) => road,
         };
         self.page.text("road", &road);
-        let others = if self.matches.len() == 1 { "This server has no other match." } else { "" };
-        self.page.text("others", others);
         let network = self.network.clone().unwrap_or_default();
         self.page.text("network", &network);
         self.page.attribute(
@@ -136,13 +140,12 @@ impl App {
             "targets" => "targets".to_owned(),
             other => other.to_owned(),
         };
-        // Everyone but the bots and ourselves, as the newest snapshot counts them.
-        let world = self.session.as_ref().and_then(|session| session.shown());
-        let seats = world.map(|world| world.all::<Seat>().count() as u32);
-        let people = |bots: u32| seats.map_or(0, |seats| seats.saturating_sub(bots + 1));
+        // We are among those of our own match.
+        let people = |people: u32| people.saturating_sub(u32::from(self.is_in));
         let line = |of: &crate::outside::Match| {
-            let people = if of.page_port.is_some() { of.people } else { people(of.bots) };
-            let address = of.page_port.and_then(|port| page::at_port(port, &self.settings.name));
+            let people = if of.page_port.is_some() { of.people } else { people(of.people) };
+            let remembered = self.settings.remembered();
+            let address = of.page_port.and_then(|port| page::at_port(port, &remembered));
             (format!("{}, {}", of.title, mode(&of.mode)), company(of.bots, people), address)
         };
         self.matches.iter().map(line).collect()
@@ -174,12 +177,7 @@ impl App {
                 format!("{} {what}", key_title(self.settings.bindings.key(*action)))
             });
         self.page.text("hint", &hint.unwrap_or_default());
-        let paused = self.screen == Screen::Play
-            && !self.is_locked()
-            && !self.trial.is_driven()
-            && !self.shows_conditions
-            && !self.shows_settings;
-        self.page.shown("pause", paused && self.replay.is_none());
+        self.page.shown("pause", self.is_paused());
         let verdict =
             self.replay.as_ref().map(|replay| (replay.sentence.clone(), replay.theirs.is_some()));
         self.page.shown("death", verdict.is_some());
@@ -215,6 +213,16 @@ impl App {
         self.page.text("weapon", weapon);
     }
 
+    /// Whether the match waits for the mouse.
+    pub(crate) fn is_paused(&self) -> bool {
+        self.screen == Screen::Play
+            && !self.is_locked()
+            && !self.trial.is_driven()
+            && !self.shows_conditions
+            && !self.shows_settings
+            && self.replay.is_none()
+    }
+
     fn update_scores(&mut self, world: &World<Entity>, me: Option<u16>) {
         let is_over =
             world.all::<Contest>().any(|(_, contest)| contest.phase == sametick_arena::Phase::Over);
@@ -223,13 +231,12 @@ impl App {
         if !is_shown {
             return;
         }
-        let title = self.session.as_ref().map_or("Scores", |_| "Scores").to_owned();
         let rows: Vec<(String, i16, u16, bool)> = hud::ranking(world)
             .into_iter()
             .map(|seat| (seat.name.to_string(), seat.score, seat.deaths, Some(seat.player) == me))
             .collect();
         self.page.fill("scores", &format!("{rows:?}"), |document, element| {
-            fill_scores(document, element, &title, &rows)
+            fill_scores(document, element, &rows)
         });
     }
 
@@ -339,14 +346,14 @@ impl App {
         self.page.value("ghosts", if self.settings.ghosts { "on" } else { "off" });
         let knows_truth =
             self.session.as_ref().is_some_and(|session| session.road().truth().is_some());
-        self.page.text(
-            "ghost-words",
-            if knows_truth { "" } else { "This server keeps its truth to itself." },
-        );
+        let words = if knows_truth { "" } else { "By its newest word, half a ping old." };
+        self.page.text("ghost-words", words);
     }
 
     fn update_graph(&mut self, now: Time) {
-        let is_playing = self.screen == Screen::Play && self.replay.is_none();
+        let is_playing = self.screen == Screen::Play
+            && self.replay.is_none()
+            && !self.hands.holds(Action::Scores);
         let (line, full) = (self.settings.graph == Graph::Line, self.settings.graph == Graph::Full);
         self.page.shown("netline", line && is_playing);
         self.page.shown("net", full && is_playing);
@@ -458,13 +465,8 @@ fn company(bots: u32, people: u32) -> String {
     }
 }
 
-fn fill_scores(
-    document: &Document,
-    element: &Element,
-    title: &str,
-    rows: &[(String, i16, u16, bool)],
-) {
-    page::add(document, element, "h2", "", title);
+fn fill_scores(document: &Document, element: &Element, rows: &[(String, i16, u16, bool)]) {
+    page::add(document, element, "h2", "", "Scores");
     let Some(table) = page::add(document, element, "table", "", "") else { return };
     if let Some(head) = page::add(document, &table, "tr", "", "") {
         for column in ["Player", "Score", "Deaths"] {

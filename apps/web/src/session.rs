@@ -5,7 +5,7 @@ use crate::conditions::Wanted;
 use crate::inside::Inside;
 use sametick::channel::CloseReason;
 use sametick::health::Observation;
-use sametick::secure::Random;
+use sametick::secure::{Denial, Random};
 use sametick::{Client, ClientEvent, Effect, EntityId, PlayerId, Span, Time, View, World};
 use sametick_arena::map::MAPS;
 use sametick_arena::{Arena, Command, Content, Entity, Event, Fighter, Mode, NAME_BYTES_MAX};
@@ -124,7 +124,7 @@ impl Session {
             ClientEvent::Joined(_) => self.standing = Standing::Playing,
             ClientEvent::Denied(denial) => {
                 self.standing =
-                    Standing::Lost(format!("The server did not let us in: {denial:?}."));
+                    Standing::Lost(format!("The server did not let us in: {}.", why(denial)));
             }
             ClientEvent::GameChanged { content } => match find_content(content) {
                 Some(content) => {
@@ -301,6 +301,18 @@ impl Speller {
         if let Some(letter) = self.name.as_bytes().get(self.next) {
             (command.letter, command.letter_at) = (*letter, self.next as u8);
         }
+    }
+}
+
+/// A denial in words.
+fn why(denial: Denial) -> &'static str {
+    match denial {
+        Denial::TokenUsed => "what we knocked with was used before",
+        Denial::TokenTooOld => "what we knocked with is too old",
+        Denial::WrongServer => "what we knocked with is for another server",
+        Denial::ServerFull => "it is full",
+        Denial::Busy => "too many came at once",
+        Denial::Unwelcome => "we are not welcome",
     }
 }
 

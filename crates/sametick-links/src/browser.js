@@ -165,6 +165,7 @@ export class Wire {
 export class Reply {
   #value = null;
   #reason = "";
+  #isAbsent = false;
 
   constructor(url) {
     this.#fetch(url);
@@ -173,6 +174,11 @@ export class Reply {
   async #fetch(url) {
     try {
       const response = await fetch(url, { cache: "no-store" });
+      if (response.status === 404) {
+        this.#isAbsent = true;
+        this.#reason = "there is no server here";
+        return;
+      }
       if (!response.ok) {
         const said = (await response.text()).trim();
         this.#reason = said || `the server answered with status ${response.status}`;
@@ -180,10 +186,12 @@ export class Reply {
       }
       this.#value = await response.json();
     } catch {
+      this.#isAbsent = true;
       this.#reason = "the server does not answer";
     }
   }
 
+  isAbsent() { return this.#isAbsent; }
   isThere() { return this.#value !== null; }
   reason() { return this.#reason; }
 

@@ -43,6 +43,8 @@ extern "C" {
     type Reply;
     #[wasm_bindgen(constructor)]
     fn new(url: &str) -> Reply;
+    #[wasm_bindgen(method, js_name = isAbsent)]
+    fn is_absent(this: &Reply) -> bool;
     #[wasm_bindgen(method, js_name = isThere)]
     fn is_there(this: &Reply) -> bool;
     #[wasm_bindgen(method)]
@@ -79,12 +81,18 @@ impl Random for BrowserRandom {
 #[derive(Debug)]
 pub struct Request {
     reply: Option<Reply>,
+    is_absent: bool,
 }
 
 impl Request {
     /// Asks the server, by a path such as `session.json`.
     pub fn start(url: &str) -> Self {
-        Self { reply: Some(Reply::new(url)) }
+        Self { reply: Some(Reply::new(url)), is_absent: false }
+    }
+
+    /// Whether it turned out that there is no server: nobody answered, or the page lies on a host of plain files.
+    pub fn is_absent(&self) -> bool {
+        self.is_absent
     }
 
     /// The answer, once it is there; or one sentence about why there is none.
@@ -98,6 +106,7 @@ impl Request {
             self.reply = Some(reply);
             return None;
         }
+        self.is_absent = reply.is_absent();
         Some(Err(reason))
     }
 }

@@ -198,7 +198,8 @@ impl Page<'_> {
         let look = format!(
             "(() => {{ const look = () => {{ const s = window.sametick; \
              if (s.is_released) return; if ({moment}) s.hold(true); else requestAnimationFrame(look); }}; \
-             window.sametick.is_released = false; look(); return true; }})()"
+             window.sametick.is_released = false; window.sametick.held = false; \
+             requestAnimationFrame(() => requestAnimationFrame(look)); return true; }})()"
         );
         self.ask(&look).await?;
         self.until(server, ticks_max, moment, |status| status["held"] == true).await
@@ -206,7 +207,7 @@ impl Page<'_> {
 
     /// The picture goes on.
     pub(crate) async fn release(&self) -> Result<()> {
-        self.ask("(window.sametick.is_released = true, window.sametick.hold(false), true)").await?;
+        self.ask("(window.sametick.is_released = true, window.sametick.hold(false), window.sametick.held = false, true)").await?;
         Ok(())
     }
 

@@ -11,6 +11,7 @@ const JOIN_TICKS_MAX: u64 = 1_800;
 const APART_TICKS: u64 = 60;
 /// How often one looks: whoever is watched may just have fallen.
 const LOOKS: usize = 6;
+const COMPANY: &str = "Corners, free for all6 bots, nobody else";
 /// The left third is paper.
 const RIGHT_OF: usize = 440;
 /// A figure in the middle of things has more dots than this.
@@ -36,7 +37,18 @@ pub(super) async fn run(stage: &Stage) -> Result<()> {
         before = now;
     }
     ensure!(somebody > LOOKS / 2, "somebody was in view in only {somebody} of {LOOKS} pictures");
-    let text = page.ask("document.getElementById('matches').textContent").await?;
-    ensure!(text == "Corners, free for all6 bots, nobody else", "it says {text}");
+    let company = "document.getElementById('matches').textContent";
+    let mut text = page.ask(company).await?;
+    // It is told anew every few seconds.
+    for _ in 0..LOOKS {
+        if text == COMPANY {
+            break;
+        }
+        server.pass(2 * APART_TICKS)?;
+        text = page.ask(company).await?;
+    }
+    ensure!(text == COMPANY, "it says {text}");
+    let own = page.status().await?["name"].clone();
+    ensure!(own == "Player 6", "we are called {own}");
     page.close().await
 }

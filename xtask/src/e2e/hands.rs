@@ -10,6 +10,10 @@ use super::joins_and_walks::is_playing;
 use super::server::Server;
 
 const JOIN_TICKS_MAX: u64 = 1_800;
+/// Browsers without a screen have no mouse to give: the page is told that it has it.
+const TAKE_MOUSE: &str = "(Object.defineProperty(document, 'pointerLockElement', \
+    { get: () => document.getElementById('view') }), \
+    document.dispatchEvent(new Event('pointerlockchange')), true)";
 /// As drivers write it.
 const ENTER: char = '\u{e007}';
 const WALK_TICKS: u64 = 40;
@@ -22,9 +26,14 @@ pub(super) async fn run(stage: &Stage) -> Result<()> {
     page.until(&server, JOIN_TICKS_MAX, "playing", is_playing).await?;
     page.hold_key(ENTER, true).await?;
     page.hold_key(ENTER, false).await?;
-    // Without a screen there is no mouse to take.
-    let is_in = |status: &Value| status["screen"] == "play";
+    let is_in = |status: &Value| status["screen"] == "play" && status["alive"] == true;
     page.until(&server, JOIN_TICKS_MAX, "in the match", is_in).await?;
+    page.ask(TAKE_MOUSE).await?;
+    let has_mouse = |status: &Value| status["locked"] == true;
+    page.until(&server, JOIN_TICKS_MAX, "with the mouse", has_mouse).await?;
+    let stands = later(&page, &server, STOP_TICKS).await?;
+    let still = later(&page, &server, WALK_TICKS).await?;
+    ensure!(metres(&stands, &still) < 0.05, "it walks before any key is held");
     // A wall may be in front; not on all sides.
     let mut walked = 0.0;
     for key in ['w', 's', 'a', 'd'] {

@@ -13,8 +13,15 @@ const JOIN_TICKS_MAX: u64 = 1_800;
 const WALK_TICKS: u64 = 60;
 
 pub(super) async fn run(stage: &Stage) -> Result<()> {
-    for (query, road) in [("", "webtransport"), ("?link=websocket", "websocket")] {
-        let server = stage.server(&["--mode", "ffa"])?;
+    let without: &[&str] = &["--webtransport", "off"];
+    let cases: [(&[&str], &str, &str); 3] = [
+        (&[], "", "webtransport"),
+        (&[], "?link=websocket", "websocket"),
+        // Where there is no other way, it is found without being asked for.
+        (without, "", "websocket"),
+    ];
+    for (options, query, road) in cases {
+        let server = stage.server(options)?;
         let page = stage.page(&server, query).await?;
         let joined = page.until(&server, JOIN_TICKS_MAX, "playing", is_playing).await?;
         ensure!(joined["road"] == road, "it came over {}, not {road}", joined["road"]);

@@ -29,6 +29,8 @@ pub(super) async fn run(stage: &Stage) -> Result<()> {
     ensure!((picture.width, picture.height) == (1280, 720), "pictures have another size");
     page.release().await?;
     page.hold_when(&server, MOMENT_TICKS_MAX, DEATH).await?;
+    let shown = page.ask("document.getElementById('death').classList.contains('shown')").await?;
+    ensure!(shown == true, "the picture of a death shows none");
     page.picture("death").await?;
     page.release().await?;
     page.ask("(window.sametick.set('graph', 'full'), window.sametick.set('delay', '40'), \
@@ -40,6 +42,8 @@ pub(super) async fn run(stage: &Stage) -> Result<()> {
     page.ask("(window.sametick.set('graph', 'off'), true)").await?;
     page.key("keydown", "Tab").await?;
     page.hold_when(&server, MOMENT_TICKS_MAX, COMPANY).await?;
+    let rows = page.ask("document.querySelectorAll('#scores tr').length").await?;
+    ensure!(rows == 8, "seven players and a head have {rows} rows");
     page.picture("scores").await?;
     page.release().await?;
     page.key("keyup", "Tab").await?;

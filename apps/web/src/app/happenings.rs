@@ -31,6 +31,11 @@ impl App {
                 self.say = Some(Text::cut(words.trim()));
                 self.stop_typing();
             }
+            Happening::Closed => {
+                (self.shows_settings, self.asked_key) = (false, None);
+                // Or Enter would mean the button that opened them.
+                self.page.focus_nothing();
+            }
             Happening::Away => self.hands.let_go(),
         }
     }
@@ -55,6 +60,10 @@ impl App {
             return;
         }
         if in_field || self.screen == Screen::First {
+            return;
+        }
+        if self.is_paused() && matches!(key, "Enter" | "NumpadEnter") {
+            self.act("resume");
             return;
         }
         let Some(action) = self.settings.bindings.action(key) else { return };
@@ -118,8 +127,12 @@ impl App {
                 self.shows_conditions = !self.shows_conditions;
                 if self.shows_conditions {
                     page::unlock(self.page.document());
+                } else if self.screen == Screen::Play {
+                    page::lock(&self.canvas);
                 }
             }
+            "picture" if self.screen == Screen::Play && !self.is_locked => self.act("resume"),
+            "picture" => {}
             key => self.asked_key = key.strip_prefix("key.").and_then(Action::named),
         }
     }
