@@ -38,6 +38,8 @@ const CATCH_UP_TICKS_MAX: u32 = 10;
 /// much longer than the others.
 const SPREAD_PLAYERS_MIN: usize = 65;
 const SPREAD_TURNS: u32 = 3;
+/// Events do not wait for the snapshots of a player who asks for less than one in so many of those it is offered.
+const EVENTS_WAIT_SNAPSHOTS: u32 = 2;
 
 /// How often versions that nobody names are swept away: in each tick a share of the players is asked.
 const SWEEP_TICKS: u32 = 15;
@@ -438,7 +440,10 @@ impl<G: Game> SnapshotServer<G> {
         self.sights.extend(players.iter_mut().filter_map(|player| {
             let others = player.others?;
             let index = player.moments.partition_point(|told| told.tick < tick);
-            let told = *player.moments.get(index).filter(|told| told.tick == tick)?;
+            let told = player.moments.get(index).filter(|told| told.tick == tick).copied();
+            // What is past is not asked for again; the newest tells what is news.
+            player.moments.drain(..index.min(player.moments.len().saturating_sub(1)));
+            let told = told?;
             let moment = match rates.trust {
                 Trust::Clients => told.moment,
                 Trust::Server => {
@@ -483,8 +488,14 @@ impl<G: Game> SnapshotServer<G> {
 
     /// Whether there is anything to say to a player now.
     pub(crate) fn has_news_for(&mut self, to: PlayerId) -> bool {
+        // In a crowd something happens in every tick: it goes with the next snapshot, in a third of the packets.
+        let is_crowd = self.players.len() >= SPREAD_PLAYERS_MIN;
+        let often = EVENTS_WAIT_SNAPSHOTS * self.rates.ticks_per_snapshot;
         let player = find(&mut self.players, to);
-        player.is_some_and(|player| player.snapshot_is_due || !player.events.is_empty())
+        player.is_some_and(|player| {
+            let waits = is_crowd && player.snapshot_every <= often;
+            player.snapshot_is_due || !waits && !player.events.is_empty()
+        })
     }
 
     /// Finds whom a player is told of in the snapshot that is about to be written.
@@ -539,7 +550,7 @@ impl<G: Game> SnapshotServer<G> {
             self.others.update(tick, &self.command_layout, known);
         }
         let Some(player) = find(&mut self.players, to) else { return };
-        let Player { base, births, .. } = player;
+        let Player { base, births, snapshot_every, .. } = player;
         if !births.is_empty() {
             births.tell(base.next_number(), tick);
         }
@@ -550,6 +561,7 @@ impl<G: Game> SnapshotServer<G> {
             changes: &mut self.changes,
             candidates: &mut self.candidates,
             holds_back: false,
+            turn: u64::from(tick.0 / (*snapshot_every).max(1)),
             update_every: G::update_every(&self.world, to),
         };
         self.bits.clear();

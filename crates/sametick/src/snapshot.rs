@@ -72,15 +72,25 @@ impl Decoded {
 /// How many tables each end keeps of a connection.
 pub const TABLES_MAX: usize = 64;
 
+/// So many more tables than are in use are kept for their memory: a snapshot of many parts, as when a client is new,
+/// leaves more than are needed ever again.
+const SPARE_TABLES: usize = 4;
+
 /// When nothing can be built on, one snapshot in so many does not wait.
 const WAITS_MAX: u32 = 8;
 
 /// The most that a part takes besides its entities.
 const HEAD_BITS_MAX: usize = 16 + 6 + 1 + 2 * 8 + 1;
 
-/// The most that a chunk takes besides: who is in sight, who is carried, who of them whole, and who is
-/// held back.
-const CHUNK_HEAD_BITS_MAX: usize = 33 + 34 + 33 + 33;
+/// The most that a chunk takes besides its changes: who is in sight, who is carried, who of them whole,
+/// and who is held back. Of a chunk in which nothing changed that is next to nothing.
+fn chunk_head_bits_max(in_sight: u32, is_same: bool, news: u32) -> usize {
+    let many = in_sight.count_ones() as usize;
+    let seen = if is_same { 1 } else { 1 + CHUNK_SLOTS };
+    // Each of those in sight is carried, and then whole or not, or else held back or not.
+    let told = if news == 0 { 3 } else { 4 + 2 * many };
+    seen + told
+}
 
 pub(crate) const NUMBER_BITS: u32 = 16;
 /// How far back a base is; zero is the map as loaded, which both ends begin with.
@@ -106,6 +116,8 @@ pub(crate) struct ClientBase {
     spare: Vec<SentTable>,
     /// How many snapshots were written, of however many parts.
     snapshots: u64,
+    /// The turn of the last snapshot.
+    last_turn: u64,
     /// By slot, the snapshot that last carried it.
     carried: Vec<u64>,
     /// What the client last said it has.
@@ -141,6 +153,9 @@ pub(crate) struct Frame<'a, F> {
     /// Room for the changes of one part, and whether there are more that are not told now.
     pub(crate) candidates: &'a mut Vec<Candidate>,
     pub(crate) holds_back: bool,
+    /// Which turn it is for those who are told of only now and then. It is the same for all whose snapshots are of this
+    /// tick: they come to know the same of them, and share what was encoded.
+    pub(crate) turn: u64,
     /// In every which snapshot the viewer is told of an entity.
     pub(crate) update_every: F,
 }
@@ -236,6 +251,7 @@ impl ClientBase {
                 index += 1;
             }
         }
+        self.spare.truncate(self.tables.len() + SPARE_TABLES);
     }
 
     /// Whether the next snapshot should rather wait. When so much is under way that nothing acknowledged can be
@@ -300,6 +316,7 @@ impl ClientBase {
             from = end;
             part(self.last_number, bits, from < chunks);
             if from >= chunks {
+                self.last_turn = frame.turn;
                 return;
             }
         }
@@ -354,16 +371,28 @@ impl ClientBase {
             let before = frame.candidates.len();
             let versions = &now.versions.as_chunks().0[chunk];
             let in_sight = chunk_of(visible, chunk);
-            let resting = self.resting(frame, chunk, in_sight, now);
-            let wanted = in_sight & !resting;
-            frame.holds_back |= resting != 0;
-            let known = Known { versions, wanted, own: places_of(own, chunk) };
-            if !(together && choose_together(frame, own, chunk, known)) {
-                choose_alone(frame, own, chunk, known, wanted);
+            let own_places = places_of(own, chunk);
+            let news = in_sight & (different(versions, frame.versions.chunk(chunk)) | own_places);
+            let mut resting = 0;
+            if news != 0 {
+                resting = self.resting(frame, chunk, news, now);
+                let wanted = in_sight & !resting;
+                frame.holds_back |= resting != 0;
+                let known = Known { versions, wanted, own: own_places };
+                if !(together && choose_together(frame, own, chunk, known)) {
+                    choose_alone(frame, own, chunk, known, wanted & news);
+                }
             }
-            let chosen = frame.candidates[before..].iter();
-            let chunk_bits: usize = chosen.map(|candidate| candidate.change.bits as usize).sum();
-            let chunk_bits = CHUNK_HEAD_BITS_MAX + chunk_bits;
+            let (mut chunk_bits, mut members, mut whole) = (0, 0, 0);
+            for candidate in &frame.candidates[before..] {
+                chunk_bits += candidate.change.bits as usize;
+                members |= candidate.change.members;
+                whole |= candidate.change.whole;
+            }
+            // One who is new in its place, and of whom there is not room to tell, is not in sight.
+            let all_known = whole == 0 && news & !(members | resting | own_places) == 0;
+            let is_same = all_known && in_sight == chunk_of(&now.visible, chunk);
+            let chunk_bits = chunk_bits + chunk_head_bits_max(in_sight, is_same, news);
             if bits_used + chunk_bits > bits_max && chunk > chunks.start {
                 frame.candidates.truncate(before);
                 return chunk;
@@ -379,26 +408,29 @@ impl ClientBase {
         &self,
         frame: &Frame<'_, impl Fn(EntityId) -> u32>,
         chunk: usize,
-        in_sight: u32,
+        news: u32,
         now: &SentTable,
     ) -> u32 {
         let known: &Chunk = &now.versions.as_chunks().0[chunk];
-        let newest = frame.versions.chunk(chunk);
         let mut resting = 0;
-        // All places in turn: a game that never has anyone rest pays nothing for the loop.
-        for place in 0..CHUNK_SLOTS {
-            let is_news = newest[place] != known[place] && !known[place].is_none();
-            if in_sight & 1 << place == 0 || !is_news {
+        let mut rest = news;
+        // So that the compiler sees that it ends: a game that never has anyone rest pays nothing for the loop.
+        for _ in 0..news.count_ones() {
+            let place = rest.trailing_zeros() as usize % CHUNK_SLOTS;
+            rest &= rest.wrapping_sub(1);
+            if known[place].is_none() {
                 continue;
             }
-            let name = |version| frame.versions.get(version).map(|(head, _)| head.id);
-            let Some(entity) = name(newest[place]) else { continue };
-            let every = u64::from((frame.update_every)(entity));
             let slot = chunk * CHUNK_SLOTS + place;
-            let age = || self.snapshots - self.carried[slot];
+            let Some(entity) = frame.versions.tenant(slot) else { continue };
+            let every = u64::from((frame.update_every)(entity));
+            let name = |version| frame.versions.get(version).map(|(head, _)| head.id);
             // Whoever comes into sight, also in the place of another, is told of at once.
             let is_seen = || name(known[place]) == Some(entity) && now.visible.contains(slot);
-            resting |= u32::from(every > 1 && age() < every && is_seen()) << place;
+            // Its turn comes in one snapshot or another: a thousand that change at once are not told of at once.
+            let turns = |turn: u64| (turn + slot as u64) / every;
+            let waits = || turns(frame.turn) == turns(self.last_turn);
+            resting |= u32::from(every > 1 && waits() && is_seen()) << place;
         }
         resting
     }
@@ -434,7 +466,13 @@ impl ClientBase {
                 let newest = head(frame.versions.newest(slot, own));
                 newest.is_some() && head(now.versions[slot]) == newest
             };
-            let unknown = places(chunk_of(visible, chunk) & !members)
+            let newest = frame.versions.chunk(chunk);
+            let known = &now.versions.as_chunks().0[chunk];
+            let own_places = places_of(own, chunk);
+            let changed = different(known, newest) | own_places;
+            // What is as before is known, unless it is nothing.
+            let in_doubt = changed | !different(newest, &[VersionId::NONE; CHUNK_SLOTS]);
+            let unknown = places(chunk_of(visible, chunk) & !members & in_doubt)
                 .filter(|place| !is_known(chunk * CHUNK_SLOTS + place))
                 .fold(0, |unknown, place| unknown | 1 << place);
             let in_sight = chunk_of(visible, chunk) & !unknown;
@@ -456,7 +494,8 @@ impl ClientBase {
                     frame.versions.newest(slot, own) != now.versions[slot]
                 };
                 let told = in_sight & !members;
-                let held = places(told).filter(is_held).fold(0, |held, place| held | 1 << place);
+                let held =
+                    places(told & changed).filter(is_held).fold(0, |held, place| held | 1 << place);
                 write_members(bits, held, told);
             }
             for candidate in carried {
@@ -498,7 +537,8 @@ impl ClientBase {
         // What a player predicts must never wait: it would be predicted from the past.
         let is_own = |slot| own.iter().any(|(_, own)| *own == slot);
         candidates.sort_by_key(|c| (!is_own(c.slot()), self.carried[c.slot()]));
-        let mut left = bits_max.saturating_sub(HEAD_BITS_MAX + 2 * CHUNK_SLOTS);
+        let head_bits = HEAD_BITS_MAX + chunk_head_bits_max(u32::MAX, false, u32::MAX);
+        let mut left = bits_max.saturating_sub(head_bits);
         let fits = |candidate: &Candidate| {
             let fits = candidate.change.bits as usize <= left;
             left = left.saturating_sub(candidate.change.bits as usize);
@@ -536,6 +576,13 @@ impl ClientBase {
 
 /// What belongs to the viewer, by slot.
 type Own<'a> = &'a [(PlayerId, usize)];
+
+/// In which places two chunks differ, a bit each. Without branches: the compiler compares several at once.
+#[inline]
+fn different(left: &Chunk, right: &Chunk) -> u32 {
+    let pairs = left.iter().zip(right).enumerate();
+    pairs.fold(0, |places, (place, (left, right))| places | u32::from(left != right) << place)
+}
 
 /// Which slots of a chunk belong to the viewer, a bit each.
 #[inline]

@@ -140,6 +140,12 @@ impl Versions {
         then.tenant == Some(entity) && then.since <= at
     }
 
+    /// Who stands in a slot.
+    #[inline]
+    pub(crate) fn tenant(&self, slot: usize) -> Option<EntityId> {
+        self.tenancies.get(slot)?[0].tenant
+    }
+
     /// The newest of every slot as others see it.
     pub(crate) fn shown(&self) -> Vec<VersionId> {
         self.shown.clone()

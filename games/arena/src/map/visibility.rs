@@ -5,7 +5,8 @@
 //! is solid. All lines between two boxes cross any plane between them inside a rectangle that is easily
 //! found; if every cube of that rectangle is solid, nothing of one box can be seen from the other. Where no
 //! single plane does it, the boxes are halved and each half has its own. Whatever cannot be
-//! proven hidden within a bounded effort counts as visible. Doors and lifts hide nothing.
+//! proven hidden within a bounded effort counts as visible. Doors and lifts hide nothing. Where a map says how far one
+//! sees, cells are hidden from each other that are further apart than that at their nearest.
 
 use super::Map;
 use super::cubes::{CUBE_METRES, Cubes, Range};
@@ -232,6 +233,9 @@ fn samples(cubes: &Cubes, range: Range) -> Vec<Vector> {
 
 /// Whether it cannot be ruled out that two cells see each other.
 fn may_see(cubes: &Cubes, map: &Map, one: &Cell, other: &Cell) -> bool {
+    if map.sight_metres.is_some_and(|sight| one.reach.gap(other.reach) * CUBE_METRES > sight) {
+        return false;
+    }
     let firsts = one.samples.first().zip(other.samples.first());
     if firsts.is_some_and(|(from, to)| map.visible(*from, *to)) {
         return true;
