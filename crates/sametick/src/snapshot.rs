@@ -72,8 +72,8 @@ impl Decoded {
 /// How many tables each end keeps of a connection.
 pub const TABLES_MAX: usize = 64;
 
-/// So many more tables than are in use are kept for their memory: a snapshot of many parts, as when a client is new,
-/// leaves more than are needed ever again.
+/// So many tables that are not in use any more are kept for their memory: a snapshot of many parts, as when a client is
+/// new, leaves more than are needed ever again.
 const SPARE_TABLES: usize = 4;
 
 /// When nothing can be built on, one snapshot in so many does not wait.
@@ -251,7 +251,7 @@ impl ClientBase {
                 index += 1;
             }
         }
-        self.spare.truncate(self.tables.len() + SPARE_TABLES);
+        self.spare.truncate(SPARE_TABLES);
     }
 
     /// Whether the next snapshot should rather wait. When so much is under way that nothing acknowledged can be

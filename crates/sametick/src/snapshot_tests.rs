@@ -1,9 +1,14 @@
 //! Server and clients of the snapshot models, joined by lossy lines in virtual time: what a client has
 //! is what the server showed it, always, and what it predicts is what the server then says.
 
+use crate::bits::BitWriter;
+use crate::changes::Changes;
+use crate::entities::Layouts;
 use crate::follow::SnapshotClient;
 use crate::rates::Rates;
 use crate::serve::SnapshotServer;
+use crate::snapshot::{Base, ClientBase, Decoded, Frame};
+use crate::versions::{Versions, WireLayouts};
 use crate::{
     Dice, Fields, Game, Networked, NoEvent, PlayerId, Precision, Slots, Span, Tick, Time, Turn,
     View, World,
@@ -373,4 +378,93 @@ fn damaged_messages_of_a_game_are_refused_or_lawful_and_never_a_panic() {
     }
     // A flipped value is a lawful message, a flipped mask or count hardly ever: both must have come.
     assert!((2_000..18_000).contains(&refused), "{refused} of 20000 were refused");
+}
+
+/// A server's half alone, with one client that acknowledges whatever it is sent at once.
+struct Told {
+    world: World<Entity>,
+    layouts: Layouts,
+    versions: Versions,
+    base: ClientBase,
+    turn: u64,
+}
+
+impl Told {
+    fn of(crates: usize) -> Self {
+        let mut world = World::default();
+        (0..crates).for_each(|colour| _ = world.spawn(Crate { colour: colour as u8 }));
+        let base = ClientBase::new(Base::Common, Vec::new());
+        let (layouts, versions) = (Layouts::of::<Entity>(), Versions::default());
+        Self { world, layouts, versions, base, turn: 0 }
+    }
+
+    fn paint(&mut self, is_painted: impl Fn(usize) -> bool) {
+        for (id, painted) in self.world.all_mut::<Crate>() {
+            painted.colour = painted.colour.wrapping_add(u8::from(is_painted(id.slot())));
+        }
+    }
+
+    /// The bytes of each part of the next snapshot.
+    fn tell(&mut self, every: u32) -> Vec<usize> {
+        const BYTES_MAX: usize = 1100;
+        self.turn += 1;
+        self.versions.update(&mut self.world, &self.layouts);
+        let wire = WireLayouts::new(&self.layouts);
+        let mut visible = Slots::default();
+        crate::relevance::everything(&self.world, &mut visible);
+        let mut frame = Frame {
+            layouts: wire.all(),
+            versions: &self.versions,
+            changes: &mut Changes::default(),
+            candidates: &mut Vec::new(),
+            holds_back: false,
+            turn: self.turn,
+            update_every: |_| every,
+        };
+        let (mut parts, mut newest) = (Vec::new(), 0);
+        let mut part = |number: u64, bits: &mut BitWriter, more: bool| {
+            let bytes = bits.finish().expect("it has room").len();
+            assert!(bytes <= BYTES_MAX, "a part of {bytes} bytes");
+            (newest, parts) = (number, [&parts[..], &[bytes]].concat());
+            if more {
+                bits.clear();
+            }
+        };
+        let bits = &mut BitWriter::growing(2 * BYTES_MAX);
+        let limits = (BYTES_MAX, usize::MAX / 16);
+        self.base.write(&mut frame, PlayerId(0), &visible, limits, &mut part, bits);
+        self.base.acknowledge(Decoded { newest, before: u64::MAX });
+        parts
+    }
+}
+
+#[test]
+fn a_crowd_in_which_little_changes_is_told_of_in_one_part() {
+    let mut told = Told::of(2000);
+    assert!(told.tell(1).len() > 4, "all is new");
+    told.paint(|slot| slot % 16 == 5);
+    assert_eq!(told.tell(1).len(), 1);
+    assert!(told.tell(1)[0] < 60, "nothing has changed");
+    // Whatever comes and goes, no part is longer than it may be; that is asserted above.
+    for round in 1..40 {
+        told.paint(|slot| slot * round % 7 < round % 9);
+        let gone = |slot: usize| slot % 41 == round;
+        let ids: Vec<_> = told.world.entities().map(|(id, _)| id).collect();
+        let gone: Vec<_> = ids.into_iter().filter(|id| gone(id.slot())).collect();
+        gone.into_iter().for_each(|id| _ = told.world.despawn(id));
+        (0..round % 30).for_each(|colour| _ = told.world.spawn(Crate { colour: colour as u8 }));
+        told.tell(1 + (round % 3) as u32);
+    }
+}
+
+#[test]
+fn who_is_told_of_rarely_has_turns_and_many_who_change_at_once_are_not_told_of_at_once() {
+    let mut told = Told::of(1000);
+    told.tell(4);
+    told.paint(|_| true);
+    let bytes = [0; 4].map(|_| told.tell(4).into_iter().sum::<usize>());
+    let (least, most) = (bytes.into_iter().min().unwrap(), bytes.into_iter().max().unwrap());
+    assert!(least > 200 && most < 2 * least, "{bytes:?}");
+    let after: usize = told.tell(4).into_iter().sum();
+    assert!(after < least / 4, "all have been told of: {after} bytes after {bytes:?}");
 }

@@ -141,8 +141,8 @@ fn who_is_further_away_than_one_sees_is_not_told_of() {
     let (_, map) = MAPS.iter().find(|(name, _)| *name == "field").unwrap();
     let sight = map.sight_metres.expect("the field is misty");
     let visibility = map.visibility();
-    // Cells are of eight metres here, and bodies reach out of them.
-    let surely = sight + 2.0 * 8.0 * 1.5 + 4.0;
+    // Cells are of four metres here, and bodies reach out of them.
+    let surely = sight + 2.0 * 4.0 * 1.5 + 4.0;
     let (mut dice, mut hidden) = (Dice::new(6, 6), 0);
     for _ in 0..20_000 {
         let (from, to) = (anywhere(map, &mut dice), anywhere(map, &mut dice));
@@ -153,7 +153,7 @@ fn who_is_further_away_than_one_sees_is_not_told_of() {
     }
     assert!(hidden > 5_000, "{hidden} of 20000 are that far apart");
     assert!(visibility.hidden_share() > 0.7, "{}", visibility.hidden_share());
-    let blind = map::FIELD.replace("\"sight\" \"1152\"", "\"sight\" \"-1\"");
+    let blind = map::FIELD.replace("\"sight\" \"1024\"", "\"sight\" \"-1\"");
     assert!(Map::read(&blind).unwrap_err().to_string().contains("sees"));
 }
 

@@ -18,6 +18,9 @@ use sametick::relevance::Cells;
 const CELL_CUBES: i32 = 8;
 /// How many cells there are at most; larger maps have larger ones.
 const CELLS_MAX: usize = 1536;
+/// And where one does not see far: few pairs of them are looked at, and the smaller they are the less is told of that
+/// is behind the mist.
+const MISTY_CELLS_MAX: usize = 4096;
 /// How often a pair of cells is halved at most before it counts as visible.
 const HALVINGS_MAX: u32 = 32;
 /// Cells further apart than this are not halved: it rarely helps, and there are many of them.
@@ -50,7 +53,8 @@ impl Visibility {
         let cubes = Cubes::new(map, CELL_CUBES);
         let mut cell = [CELL_CUBES; 3];
         let (mut size, mut boxes) = cells_of(&cubes, cell);
-        while boxes.iter().flatten().count() > CELLS_MAX {
+        let most = if map.sight_metres.is_some() { MISTY_CELLS_MAX } else { CELLS_MAX };
+        while boxes.iter().flatten().count() > most {
             (cell[0], cell[1]) = (cell[0] * 2, cell[1] * 2);
             (size, boxes) = cells_of(&cubes, cell);
         }
