@@ -84,6 +84,8 @@ impl Message {
         bits.write_bool(self.claims.is_some());
         bits.write(self.acknowledges.0, 32);
         bits.write(self.acknowledges.1, 32);
+        // None of the parts before those.
+        bits.write_bool(false);
         if let Some((others, _)) = &self.moments {
             bits.write(*others, 2);
             bits.write(if *others == EXTRAPOLATED { 1023 } else { 0 }, 10);
