@@ -9,7 +9,7 @@ use crate::follow::{SnapshotClient, content_of};
 use crate::game::Game;
 use crate::health::{Observation, PACE, Pace};
 use crate::peer::Peer;
-use crate::secure::{ClientToken, Denial, Random};
+use crate::secure::{ClientToken, Denial, Random, TlsSession};
 use crate::serve::{EVENT, EVENTS, SNAPSHOT, WELCOME};
 use crate::server::OPEN_PROTOCOL;
 use crate::succession::{CHARGE, ORDER, REIGN, Route, STATE};
@@ -101,6 +101,14 @@ impl<G: Game> Client<G> {
         }
     }
 
+    /// Plays through a TLS session that a link has vouched for, where packets need not be sealed again.
+    /// Call it before the first [`transmit`](Client::transmit), and give it no datagram that came
+    /// otherwise.
+    pub fn within(mut self, session: TlsSession) -> Self {
+        self.dialer = self.dialer.within(session);
+        self
+    }
+
     /// Knocks at a server that is open to anyone.
     pub fn open(
         server: Peer,
@@ -145,6 +153,15 @@ impl<G: Game> Client<G> {
     /// before the server has let us in.
     pub fn command(&mut self, wish: G::Command) {
         self.wish = wish;
+    }
+
+    /// Sees the world otherwise from now on. The server hears of it with the next command, and judges
+    /// shots by it from then on.
+    pub fn set_view(&mut self, view: View) {
+        self.view = view;
+        if let Half::Playing(half) = &mut self.half {
+            half.view = view;
+        }
     }
 
     /// Steps what is due.

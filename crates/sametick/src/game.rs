@@ -531,16 +531,21 @@ impl<'a, G: Game> Turn<'a, G> {
         let is_fair = |id: &EntityId| !self.needs_sight || in_sight(present, *id);
         let verdict = seen.filter(is_fair);
         if self.verdicts.borrow().len() < VERDICTS_PER_TICK_MAX {
-            let shown = self.sight(player).map(|(_, sight)| sight.moment.shown_tick(sight.others));
-            let tick = f64::from(self.tick.0);
-            let micros = (tick - shown.unwrap_or(tick)) * self.tick_length.as_micros() as f64;
-            let rewound = Span::from_micros_f64(micros.max(0.0));
+            let rewound = self.rewound(player);
             let present = hit(present);
             let (tick, hit) = (self.tick, verdict);
             let logged = Verdict { tick, player, seen, rewound, present, hit };
             self.verdicts.borrow_mut().push(logged);
         }
         verdict
+    }
+
+    /// How far back the world lies by which a player's shots are judged; nothing where nobody is rewound.
+    pub fn rewound(&self, player: PlayerId) -> Span {
+        let shown = self.sight(player).map(|(_, sight)| sight.moment.shown_tick(sight.others));
+        let tick = f64::from(self.tick.0);
+        let micros = (tick - shown.unwrap_or(tick)) * self.tick_length.as_micros() as f64;
+        Span::from_micros_f64(micros.max(0.0))
     }
 
     /// Tells of something that happens now to an entity. At most 256 of a kind a tick for each. A client

@@ -13,6 +13,10 @@ use crate::table::{Head, Table};
 use std::collections::VecDeque;
 use std::ops::Range;
 
+/// More parts than this since the last message are many, and are told of in so many messages.
+const BURST_PARTS: u64 = 8;
+const BURST_TOLD: u32 = 30;
+
 /// What a part brought.
 pub(crate) struct ReceivedPart<'a> {
     pub(crate) number: u64,
@@ -35,6 +39,9 @@ pub(crate) struct ServerTables {
     newest: u64,
     /// The newest part that was named as a base.
     named: u64,
+    /// The newest part when this was last said, and how many times more what is long past is said, too.
+    told: u64,
+    says_all: u32,
 }
 
 #[derive(Debug, Default)]
@@ -130,10 +137,16 @@ impl ServerTables {
         self.newest
     }
 
-    /// Which parts were decoded.
-    pub(crate) fn acknowledgement(&self) -> Decoded {
+    /// Which parts were decoded. Of those more than 32 ago most was said before; not so when many came at once.
+    pub(crate) fn acknowledgement(&mut self) -> Decoded {
+        if self.newest - self.told > BURST_PARTS {
+            self.says_all = BURST_TOLD;
+        }
+        self.told = self.newest;
+        let reach = if self.says_all > 0 { 64 } else { 32 };
+        self.says_all = self.says_all.saturating_sub(1);
         let bit = |table: &ReceivedTable| match self.newest - table.number {
-            back @ 1..=64 => 1 << (back - 1),
+            back if (1..=reach).contains(&back) => 1 << (back - 1),
             _ => 0,
         };
         let before = self.tables.iter().fold(0, |bits, table| bits | bit(table));

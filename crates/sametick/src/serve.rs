@@ -526,15 +526,16 @@ impl<G: Game> SnapshotServer<G> {
             return;
         }
         player.snapshot_is_due = false;
-        if player.base.waits() {
-            return;
-        }
         // One that had to wait for its budget tells of the present, not of when it was due.
         if self.versions_at != self.world.tick() {
             self.update_versions();
         }
         self.look_for(to);
         let Some(player) = find(&mut self.players, to) else { return };
+        // Whoever acknowledges nothing is told less; it counts as told, so that it gains nothing by that.
+        if player.base.waits() {
+            return;
+        }
         let margin = player.margin_micros.take().map(|micros| micros / MARGIN_UNIT_MICROS);
         let margin = margin.map_or(0, |units| units.clamp(-16_383, 16_383) + 16_384);
         let repeated = player.commands.repeated;

@@ -8,7 +8,7 @@ use crate::health::{Pace, Pacing};
 use crate::peer::Peer;
 use crate::rates::Rates;
 use crate::replay::Recording;
-use crate::secure::{ConnectionId, GateConfig, Past, Random, TokenKey, is_handshake};
+use crate::secure::{ConnectionId, GateConfig, Past, Random, TlsSession, TokenKey, is_handshake};
 use crate::serve::{EVENTS, SnapshotServer, WELCOME};
 use crate::succession::{Hosting, Stage};
 use crate::time::{Span, Time};
@@ -178,12 +178,24 @@ impl<G: Game> Server<G> {
         datagram: &mut [u8],
         random: &mut dyn Random,
     ) -> Option<Answer> {
+        self.receive_from(now, (from, None), datagram, random)
+    }
+
+    /// The same for a datagram of a link that says in which TLS session it came, if in any; see
+    /// [`Listener::receive_within`].
+    pub fn receive_from(
+        &mut self,
+        now: Time,
+        from: (Peer, Option<TlsSession>),
+        datagram: &mut [u8],
+        random: &mut dyn Random,
+    ) -> Option<Answer> {
         if self.stage() == Some(Stage::Over) && is_handshake(datagram) {
             return None;
         }
         let mut heard = Vec::new();
         let Self { listener, half, seats, malformed, .. } = self;
-        let answer = listener.receive(now, from, datagram, random, &mut |event| match event {
+        let answer = listener.receive_from(now, from, datagram, random, &mut |event| match event {
             // What was heard before waits, so this waits too.
             ListenerEvent::Message { connection, event: Event::Unreliable(message) }
                 if heard.is_empty() =>
@@ -201,6 +213,11 @@ impl<G: Game> Server<G> {
         heard.into_iter().for_each(|heard| self.hear(now, heard));
         // An answer is long and rare: only one that is there is moved.
         if answer.is_some() { answer } else { None }
+    }
+
+    /// A TLS session is over, and whoever played in it is gone; see [`Listener::session_ended`].
+    pub fn session_ended(&mut self, now: Time, peer: Peer) {
+        self.listener.session_ended(now, peer);
     }
 
     /// Steps what is due, and says to each player what it may see.

@@ -81,16 +81,17 @@ impl Summary {
         warnings
     }
 
-    /// The median, the 95th percentile and the largest of a figure of those who joined.
-    fn spread(&self, figure: impl Fn(&Tally) -> f64) -> [f64; 3] {
+    /// The least, the median, the 95th percentile and the largest of a figure of those who joined.
+    fn spread(&self, figure: impl Fn(&Tally) -> f64) -> [f64; 4] {
         let joined = self.tallies.iter().filter(|tally| tally.joined_at.is_some());
         let mut values: Vec<f64> = joined.map(figure).collect();
         values.sort_by(f64::total_cmp);
         let at = |share: f64| values.get((values.len() as f64 * share) as usize).or(values.last());
-        [at(0.5), at(0.95), values.last()].map(|value| value.copied().unwrap_or(0.0))
+        [values.first(), at(0.5), at(0.95), values.last()]
+            .map(|value| value.copied().unwrap_or(0.0))
     }
 
-    fn figures(&self) -> [(&'static str, &'static str, [f64; 3]); 6] {
+    fn figures(&self) -> [(&'static str, &'static str, [f64; 4]); 6] {
         let per_second =
             |count: u64, tally: &Tally| count as f64 / tally.played.as_seconds_f64().max(0.001);
         let trip = |tally: &Tally| tally.round_trip.map_or(0.0, Span::as_millis_f64);
@@ -127,7 +128,7 @@ impl Summary {
             self.reasons().into_iter().map(|(reason, count)| format!("{reason}: {count}"));
         lines.extend(reasons.map(|reason| format!("  {reason}")));
         lines.push(format!("{:<24}{:>10}{:>10}{:>10}", "each player", "median", "95 %", "most"));
-        for (_, title, [median, high, most]) in self.figures() {
+        for (_, title, [_, median, high, most]) in self.figures() {
             lines.push(format!("  {title:<22}{median:>10.1}{high:>10.1}{most:>10.1}"));
         }
         for (warning, players) in self.warnings().into_values() {
@@ -161,9 +162,9 @@ impl Summary {
             })
         });
         report["warnings"] = warnings.collect();
-        for (name, _, [median, high, most]) in self.figures() {
+        for (name, _, [least, median, high, most]) in self.figures() {
             report[name] = json!({
-                "median": rounded(median), "percentile_95": rounded(high), "max": rounded(most),
+                "min": rounded(least), "median": rounded(median), "percentile_95": rounded(high), "max": rounded(most),
             });
         }
         report

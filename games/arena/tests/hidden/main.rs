@@ -24,8 +24,9 @@ use sametick_arena::{Command, Content, Entity, Event, Fighter, Mode, Tuning, Wha
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-/// The kind of a message that brings an event.
+/// The kinds of messages that bring an event, and several, each with its length before it.
 const EVENT: u8 = 2;
+const EVENTS: u8 = 7;
 /// For how long the server's worlds are remembered, in ticks.
 const REMEMBERED: usize = 200;
 /// So many ticks ago at most was the snapshot that an event may go by.
@@ -129,8 +130,10 @@ impl Watched {
     fn check_events(&mut self, ear: &mut Rogue) {
         let Some(me) = ear.me else { return };
         let layout = Layout::of::<Event>(Precision::State);
-        for message in ear.heard.drain(..).filter(|message| message.first() == Some(&EVENT)) {
-            let mut bits = BitReader::new(&message[1..]);
+        let heard: Vec<Vec<u8>> =
+            ear.heard.drain(..).flat_map(|message| events(&message)).collect();
+        for event in heard {
+            let mut bits = BitReader::new(&event);
             let (_game, tick, word) = (bits.read(8), bits.read(32) as u32, bits.read(32) as usize);
             bits.skip(9);
             let mut words = vec![0; layout.len()];
@@ -150,6 +153,23 @@ impl Watched {
             let could_know = worlds.any(|world| may_know(world, &self.content, me, id));
             assert!(could_know, "{me:?} was told at {tick} of {id:?}: {event:?}");
         }
+    }
+}
+
+/// The events that a message brings.
+fn events(message: &[u8]) -> Vec<Vec<u8>> {
+    match message.split_first() {
+        Some((&EVENT, event)) => vec![event.to_vec()],
+        Some((&EVENTS, mut rest)) => {
+            let mut events = Vec::new();
+            while let Some((length, behind)) = rest.split_first() {
+                let (event, behind) = behind.split_at(usize::from(*length));
+                events.push(event.to_vec());
+                rest = behind;
+            }
+            events
+        }
+        _ => Vec::new(),
     }
 }
 

@@ -150,7 +150,7 @@ fn who_predicts_everyone_misses_by_the_error_of_its_prediction() {
         let case = format!("{hits} of {} of {}: {trial:?}", sure.len(), all.len());
         assert!((sure.len() > 15 || trial.ping > 150) && hits >= 0.99, "{case}\n{}", table(&done));
     }
-    assert!(shots_told[0] >= 0.99 * shots_told[1], "{shots_told:?}\n{}", table(&done));
+    assert!(shots_told[0] >= 0.98 * shots_told[1], "{shots_told:?}\n{}", table(&done));
     // A long line and a turn, and it shoots where nobody is.
     let missed = done.iter().filter(|(trial, _)| trial.ping == 250);
     assert!(missed.flat_map(|(_, shots)| shots).any(|shot| !shot.is_hit), "{}", table(&done));
