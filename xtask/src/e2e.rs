@@ -1,7 +1,8 @@
 //! Drives real browsers against real servers: `cargo xtask e2e`. A test is a file in `e2e/` with a function `run`, and
 //! its name in the list below. Time is the server's: tests wait for its ticks and never for a page's clock.
 
-mod browser;
+pub(crate) mod browser;
+mod picture;
 mod server;
 
 use std::env;
@@ -26,15 +27,15 @@ pub(crate) struct EndToEnd {
 
 /// What every test is given.
 pub(crate) struct Stage {
-    driver: Driver,
-    program: PathBuf,
+    pub(crate) driver: Driver,
+    pub(crate) program: PathBuf,
     /// Where screenshots go.
-    pictures: PathBuf,
+    pub(crate) pictures: PathBuf,
 }
 
 macro_rules! tests {
     ($($name:ident),+ $(,)?) => {
-        $(mod $name;)+
+        $(pub(crate) mod $name;)+
         const TESTS: &[&str] = &[$(stringify!($name)),+];
         async fn run_one(name: &str, stage: &Stage) -> Result<()> {
             match name {
@@ -45,7 +46,10 @@ macro_rules! tests {
     };
 }
 
-tests! { isolation, joins_and_walks, restart, closed_tab }
+tests! {
+    isolation, joins_and_walks, restart, closed_tab, first_screen, shoots, conditions, background, contrast, screens,
+    theatre,
+}
 
 pub(crate) fn run(options: &EndToEnd) -> Result<ExitCode> {
     let target = target()?;

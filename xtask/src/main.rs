@@ -3,6 +3,8 @@
 #[cfg(feature = "e2e")]
 mod e2e;
 mod endure;
+#[cfg(feature = "e2e")]
+mod pictures;
 mod soak;
 mod tidy;
 mod trace;
@@ -19,6 +21,8 @@ fn main() -> Result<ExitCode> {
         Chore::Endure(endure) => endure::run(&endure),
         #[cfg(feature = "e2e")]
         Chore::E2e(options) => e2e::run(&options),
+        #[cfg(feature = "e2e")]
+        Chore::Pictures(pictures) => pictures::run(&pictures),
         Chore::Soak(soak) => soak::run(soak),
         Chore::Tidy => tidy::run(),
         Chore::Trace => trace::run(),
@@ -48,6 +52,12 @@ enum Chore {
     #[cfg(feature = "e2e")]
     #[command(name = "e2e")]
     E2e(e2e::EndToEnd),
+    /// Make the pictures of the README from the running product.
+    ///
+    /// Needs what `e2e` needs. With `--check` nothing is made: pictures whose sources have changed since, or that are
+    /// not those that were made, are named, and make the exit code 1.
+    #[cfg(feature = "e2e")]
+    Pictures(pictures::Pictures),
     /// Run the simulation of the library for as many seeds as wanted.
     ///
     /// Server, clients, a liar and an adversary on a bad network, in virtual time and as released.

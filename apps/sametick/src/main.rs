@@ -14,6 +14,7 @@ mod replay;
 mod rules;
 mod serve;
 mod stop;
+mod theatre;
 mod tokens;
 
 use clap::error::ErrorKind;
@@ -35,6 +36,7 @@ const EXAMPLES: &str = "Examples:
   sametick                                           a match of bots, which others can join
   sametick serve --map field --bots 20               a dedicated server
   sametick bots --connect 127.0.0.1:4000 --count 8   headless players for it
+  sametick theatre                                   see what everyone sees, without a match
   sametick play --alone --seconds 600                ten minutes of play without any network
   sametick bench codec                               what a snapshot costs, stage by stage";
 
@@ -55,6 +57,9 @@ enum Command {
     /// Look at the recording of a match, and play it again
     #[command(after_help = replay::EXAMPLES)]
     Replay(replay::Options),
+    /// Serve the theatre alone: see what everyone sees
+    #[command(after_help = theatre::EXAMPLES)]
+    Theatre(theatre::Options),
 }
 
 /// Something that was asked for cannot be done.
@@ -67,6 +72,7 @@ fn main() -> ExitCode {
         Ok(Command::Bots(options)) => (bots::run(&options), REFUSED),
         Ok(Command::Bench(bench)) => (bench::run(bench), 1),
         Ok(Command::Replay(options)) => (replay::run(&options), 1),
+        Ok(Command::Theatre(options)) => (theatre::run(&options), REFUSED),
         Err(error) => return explain(&error),
     };
     match done {

@@ -12,7 +12,7 @@ use axum::http::header::{HeaderName, X_CONTENT_TYPE_OPTIONS};
 use axum::middleware;
 use axum::response::Response;
 use clap::Args;
-use sametick_links::web::{SESSIONS_MAX, WebConfig, WebLink};
+use sametick_links::web::{Door, SESSIONS_MAX, WebConfig, WebLink};
 pub(crate) use session::Match;
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -97,6 +97,19 @@ impl Options {
     }
 }
 
+/// Serves the page's files and nothing else.
+pub(crate) fn alone(page: SocketAddr) -> anyhow::Result<WebLink> {
+    let started = WebLink::start(WebConfig {
+        page,
+        webtransport: None,
+        router: Box::new(|_door| isolated(files::router())),
+        certificate: None,
+        origins: Vec::new(),
+        sessions_max: SESSIONS_MAX,
+    });
+    started.map_err(|error| address::refused(&error, page, "--page", "TCP"))
+}
+
 /// Pages of their own world: no other page shares their memory or can look into it.
 fn isolated(router: Router) -> Router {
     const HEADERS: [(HeaderName, HeaderValue); 5] = [
@@ -123,12 +136,26 @@ fn isolated(router: Router) -> Router {
 
 /// The addresses to open: on this machine, and from the network if it can be reached from there.
 pub(crate) fn addresses(web: &WebLink) -> Vec<String> {
-    let (bound, scheme) = (web.door().page(), if web.door().is_tls() { "https" } else { "http" });
-    let mut all = vec![address::nearby(bound)];
-    if let Some(ip) = bound.ip().is_unspecified().then(from_outside).flatten() {
-        all.push(SocketAddr::new(ip, bound.port()));
-    }
-    all.iter().map(|address| format!("{scheme}://{address}/")).collect()
+    let door = web.door();
+    let mut all = vec![written(door, address::nearby(door.page()))];
+    all.extend(from_network(door));
+    all.dedup();
+    all
+}
+
+/// The address to open on another machine of the network, if the page can be reached from there.
+fn from_network(door: &Door) -> Option<String> {
+    let bound = door.page();
+    let ip = match bound.ip() {
+        ip if ip.is_loopback() => return None,
+        ip if ip.is_unspecified() => from_outside()?,
+        ip => ip,
+    };
+    Some(written(door, SocketAddr::new(ip, bound.port())))
+}
+
+fn written(door: &Door, address: SocketAddr) -> String {
+    format!("{}://{address}/", if door.is_tls() { "https" } else { "http" })
 }
 
 /// This machine's address in its network. Nothing is sent: the system only says from where it would be.

@@ -1,9 +1,9 @@
-// Starts the page; the rest is wasm. `window.sametick` is for tests: what it holds is described in src/screens.rs.
-import init, { leave, walk } from "./sametick_web.js";
+// Starts the page; the rest is wasm. `window.sametick` is for tests: what it holds is described in src/app/trial.rs.
+import init, { choose as set, exhibit, fly, hold, leave, walk } from "./sametick_web.js";
 
 try {
   await init();
-  Object.assign(window.sametick, { status: () => ({ ...window.sametick }), walk, leave });
+  Object.assign(window.sametick, { status: () => ({ ...window.sametick }), set, exhibit, fly, hold, leave, walk });
   addEventListener("pagehide", () => window.sametick.leave());
 } catch (error) {
   const notice = document.getElementById("notice");

@@ -1,6 +1,7 @@
 //! The page at work: each frame takes what happened, drives the match, and draws it. Owns everything, decides little.
 
 mod happenings;
+mod trial;
 
 use crate::camera::Camera;
 use crate::draw::{Pane, Renderer};
@@ -26,6 +27,7 @@ use sametick_arena::vector::Vector;
 use sametick_arena::{Command, Entity, Event, Fighter, Weapon};
 use sametick_links::Clock;
 use sametick_links::browser::BrowserRandom;
+use trial::Trial;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{HtmlCanvasElement, WebGl2RenderingContext as Gl, WebGlContextAttributes};
 
@@ -65,8 +67,10 @@ pub(crate) struct App {
     pub(crate) joins: u32,
     is_in: bool,
     /// What a test asked for.
-    asked: Option<(i8, f32)>,
+    pub(crate) trial: Trial,
     pub(crate) matches: Vec<Match>,
+    /// Where others of the network find this page, if they can.
+    pub(crate) network: Option<String>,
     /// What to say about the connection, if it is not as it should be.
     pub(crate) notice: Option<String>,
     pub(crate) hands: Hands,
@@ -131,8 +135,9 @@ impl App {
             ticket: None,
             joins: 0,
             is_in: false,
-            asked: None,
+            trial: Trial::default(),
             matches: Vec::new(),
+            network: None,
             notice: None,
             hands: Hands::default(),
             is_locked: false,
@@ -186,11 +191,16 @@ impl App {
         if self.session.as_mut().is_some_and(Session::take_new_content) {
             self.load_map();
         }
+        if self.trial.is_held || self.show_exhibit() {
+            self.tell_tests(now);
+            return;
+        }
         self.frames += 1;
         self.pass(passed.as_seconds_f64().min(1.0) as f32);
         let camera = self.show(seconds);
-        if let (Some(speakers), Some(camera)) = (&mut self.speakers, camera) {
-            speakers.listen(&camera);
+        if let Some(camera) = camera {
+            self.speakers.iter_mut().for_each(|speakers| speakers.listen(&camera));
+            self.survey(&camera);
         }
         self.update_page(self.session.as_ref().map_or(now, Session::now));
         self.costs.1 = (self.clock.now() - now).as_millis_f64();
@@ -206,7 +216,13 @@ impl App {
         self.join(now);
         let command = self.command();
         if let Some(session) = &mut self.session {
-            session.drive(now, command);
+            if self.trial.has_pilot() {
+                session.frame(now, command);
+            } else {
+                session.drive(now, command);
+            }
+            // However slow frames are, a death is told from what was known at the time.
+            session.client().snapshot().into_iter().for_each(|told| self.recorder.snapshot(told));
             if now - self.last > UNSEEN_AFTER {
                 // What nobody saw is not shown later.
                 let _ = session.take_effects();
@@ -221,20 +237,16 @@ impl App {
         self.session.iter_mut().for_each(|session| session.close(now));
     }
 
-    /// Plays without a mouse.
-    pub(crate) fn walk(&mut self, forward: i8, yaw: f32) {
-        (self.screen, self.asked, self.hands.yaw) = (Screen::Play, Some((forward, yaw)), yaw);
-    }
-
     /// What is asked for: nothing but to watch, until one plays.
     fn command(&mut self) -> Command {
         let is_playing = self.screen == Screen::Play;
-        if !is_playing || self.is_typing || !self.is_locked {
+        let is_handled = self.is_locked || self.trial.is_driven();
+        if !is_playing || self.is_typing || !is_handled {
             self.hands.let_go();
         }
         let say = self.say.take().unwrap_or_default();
-        if let Some((forward, yaw)) = self.asked {
-            return Command { forward, yaw, ready: true, ..Command::default() };
+        if let Some(command) = self.driven() {
+            return command;
         }
         Command { watch: !is_playing, say, ..self.hands.command() }
     }
@@ -246,6 +258,7 @@ impl App {
             Progress::Joined(server, mut session) => {
                 (self.server, self.is_in) = (server, false);
                 self.matches = std::mem::take(&mut joining.matches);
+                self.network = joining.network.take();
                 self.joining = None;
                 session.call(&self.settings.name);
                 let is_stream = session.road().name() == "WebSocket";
@@ -396,9 +409,10 @@ impl App {
     /// Lets time pass for what is only shown.
     fn pass(&mut self, seconds: f32) {
         let snapshot = self.session.as_ref().and_then(|session| session.client().snapshot());
+        // First time passes, then comes the server's word: however slow a frame, it shows for one.
+        self.marks.pass(seconds);
         self.marks.settle(snapshot.map_or(Tick(0), World::tick));
         self.particles.pass(seconds);
-        self.marks.pass(seconds);
         self.feed.pass(seconds);
         self.hurts.iter_mut().for_each(|(_, left)| *left -= seconds);
         self.hurts.retain(|(_, left)| *left > 0.0);

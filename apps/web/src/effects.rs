@@ -110,14 +110,14 @@ impl Stage<'_> {
         self.figures.kick(key.entity);
         let is_own = self.is_own(key.entity);
         let from = self.own_muzzle.filter(|_| is_own).unwrap_or_else(|| muzzle(&fighter));
-        self.particles.flash(from);
+        self.particles.flash(from, is_own);
         let heard_at = if is_own { None } else { Some(from) };
         self.noises.push((Noise::Shot(event.weapon), heard_at));
         if event.weapon == Weapon::Launcher {
             return;
         }
         let colour = self.side.colour(self.world, fighter.player);
-        self.particles.tracer(from, event.at, colour);
+        self.particles.tracer(from, event.at, colour, is_own);
         if let Some(normal) = struck(&self.content.map, event.at, event.direction) {
             self.particles.impact(event.at, normal);
         }

@@ -10,6 +10,8 @@ use std::collections::VecDeque;
 const MARKS_MAX: usize = 64;
 /// How long a mark is shown after it last changed.
 const SHOWN_SECONDS: f32 = 0.45;
+/// For so long the server's word is shown, whatever is fired meanwhile.
+const WORD_SECONDS: f32 = 0.15;
 /// How many ticks past the shot the server's word may come before it counts as a no.
 const PATIENCE_TICKS: u32 = 12;
 /// How far bullets fly.
@@ -81,10 +83,14 @@ impl HitMarks {
         self.marks.retain(|mark| mark.state == State::Hollow || mark.age < SHOWN_SECONDS * 2.0);
     }
 
-    /// What to show: the state that changed last.
+    /// What to show: the state that changed last. The server's word is not hidden at once by the next shot.
     pub(crate) fn shown(&self) -> Option<State> {
-        let fresh = self.marks.iter().filter(|mark| mark.age < SHOWN_SECONDS);
-        fresh.min_by(|a, b| a.age.total_cmp(&b.age)).map(|mark| mark.state)
+        let youngest = |seconds: f32, is_word: bool| {
+            let fresh = self.marks.iter().filter(|mark| mark.age < seconds);
+            let wanted = fresh.filter(|mark| !is_word || mark.state != State::Hollow);
+            wanted.min_by(|a, b| a.age.total_cmp(&b.age)).map(|mark| mark.state)
+        };
+        youngest(WORD_SECONDS, true).or_else(|| youngest(SHOWN_SECONDS, false))
     }
 
     fn add(&mut self, mark: Mark) {
@@ -153,6 +159,18 @@ mod tests {
         assert_eq!((marks.shown(), marks.refused), (Some(State::Struck), 1));
         marks.pass(2.0);
         assert_eq!(marks.shown(), None);
+    }
+
+    #[test]
+    fn the_servers_word_is_not_hidden_by_the_next_shot() {
+        let mut marks = HitMarks::default();
+        marks.fired(Tick(100), Some(victim(3)));
+        assert!(marks.told(Tick(100), victim(3)));
+        marks.pass(0.05);
+        marks.fired(Tick(106), Some(victim(3)));
+        assert_eq!(marks.shown(), Some(State::Filled));
+        marks.pass(0.15);
+        assert_eq!(marks.shown(), Some(State::Hollow));
     }
 
     #[test]

@@ -134,9 +134,9 @@ impl Road for Inside {
     }
 
     fn set_conditions(&mut self, wanted: &Wanted) {
-        let conditions = wanted.conditions();
-        self.network.set_conditions(self.mine, self.here, conditions.clone());
-        self.network.set_conditions(self.here, self.mine, conditions);
+        let [out, back] = wanted.conditions();
+        self.network.set_conditions(self.mine, self.here, out);
+        self.network.set_conditions(self.here, self.mine, back);
     }
 
     fn truth(&self) -> Option<&World<Entity>> {

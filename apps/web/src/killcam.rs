@@ -28,6 +28,9 @@ pub(crate) struct Recorder {
     snapshots: VecDeque<World<Entity>>,
 }
 
+/// A moment that is known only from farther away than this is not known.
+const APART_TICKS_MAX: u32 = 12;
+
 /// Two screens and a sentence.
 pub(crate) struct Replay {
     /// One's own: what it showed, and from where.
@@ -127,8 +130,12 @@ impl Recorder {
     ) -> Option<(World<Entity>, Camera)> {
         let mut world = self.snapshot_at(then)?.clone();
         let shooter = self.snapshot_at(tick)?.get::<Fighter>(killer)?.clone();
-        let victim = self.screen_at(then)?.world.get::<Fighter>(own)?.clone();
+        let screen = self.screen_at(then).map(|screen| &screen.world);
+        let screen = screen.filter(|world| world.tick().0.abs_diff(then.0) <= APART_TICKS_MAX);
+        let victim = screen.and_then(|world| world.get::<Fighter>(own)).cloned();
         if let Some(fighter) = world.get_mut::<Fighter>(own) {
+            // Where frames were too slow for one's own screen, the server's word of that tick is near enough.
+            let victim = victim.unwrap_or_else(|| fighter.clone());
             *fighter = Fighter { health: victim.health.max(1), ..victim };
         }
         let camera = Camera {
@@ -146,7 +153,9 @@ impl Recorder {
     }
 
     fn snapshot_at(&self, tick: Tick) -> Option<&World<Entity>> {
-        self.snapshots.iter().min_by_key(|world| world.tick().0.abs_diff(tick.0))
+        let apart = |world: &World<Entity>| world.tick().0.abs_diff(tick.0);
+        let nearest = self.snapshots.iter().min_by_key(|world| apart(world));
+        nearest.filter(|world| apart(world) <= APART_TICKS_MAX)
     }
 }
 

@@ -34,9 +34,12 @@ mod shapes;
 #[cfg(target_arch = "wasm32")]
 mod sound;
 mod spectator;
+mod theatre;
 
 #[cfg(target_arch = "wasm32")]
 mod start;
 
 #[cfg(target_arch = "wasm32")]
-pub use start::{leave, walk};
+pub use start::{choose, exhibit, fly, hold, leave, walk};
+#[cfg(target_arch = "wasm32")]
+pub use theatre::Theatre;

@@ -21,8 +21,8 @@ const AGAIN_MAX: Span = Span::seconds(5);
 pub(crate) struct Match {
     pub(crate) title: String,
     pub(crate) mode: String,
-    pub(crate) players: u32,
-    pub(crate) players_max: u32,
+    /// The server's own players.
+    pub(crate) bots: u32,
 }
 
 /// What leads back to the same place, and on which server.
@@ -36,6 +36,8 @@ pub(crate) struct Joining {
     again: Span,
     /// All that the server told of, once it did.
     pub(crate) matches: Vec<Match>,
+    /// Where others of the network find the page, if they can.
+    pub(crate) network: Option<String>,
 }
 
 enum Stage {
@@ -63,6 +65,7 @@ impl Joining {
             ticket,
             again: AGAIN_FIRST,
             matches: Vec::new(),
+            network: None,
         }
     }
 
@@ -94,6 +97,7 @@ impl Joining {
                 Some(Err(reason)) => self.fail(reason, now),
                 Some(Ok(session)) => {
                     self.matches = matches_of(&session);
+                    self.network = session.text("network");
                     let link = session.open(self.roads);
                     self.stage = Stage::Opening(Box::new(session), link);
                     Progress::UnderWay
@@ -152,12 +156,7 @@ fn matches_of(session: &browser::Session) -> Vec<Match> {
             |name: &str| session.text(&format!("matches.{number}.{name}")).unwrap_or_default();
         let count =
             |name: &str| session.number(&format!("matches.{number}.{name}")).unwrap_or(0.0) as u32;
-        Match {
-            title: text("title"),
-            mode: text("mode"),
-            players: count("players"),
-            players_max: count("players_max"),
-        }
+        Match { title: text("title"), mode: text("mode"), bots: count("bots") }
     };
     (0..session.count("matches").min(MATCHES_MAX)).map(one).collect()
 }
@@ -182,9 +181,14 @@ impl Road for Outside {
     }
 
     fn set_conditions(&mut self, wanted: &Wanted) {
-        for direction in [Direction::Outbound, Direction::Inbound] {
-            self.link.set_conditions(direction, wanted.conditions());
+        let directions = [Direction::Outbound, Direction::Inbound].into_iter();
+        for (direction, conditions) in directions.zip(wanted.conditions()) {
+            self.link.set_conditions(direction, conditions);
         }
+    }
+
+    fn dropped(&self) -> u64 {
+        self.link.link().statistics().dropped
     }
 
     fn end(&self) -> Option<String> {

@@ -9,6 +9,8 @@ use sametick_arena::vector::{Vector, add, along, cross, scale, subtract, unit};
 pub(crate) const PARTICLES_MAX: usize = 512;
 /// How long the line of a bullet is seen.
 const TRACER_SECONDS: f32 = 0.06;
+/// One's own flash and tracers are before one's nose: they are drawn so much smaller.
+const OWN_SHARE: f32 = 0.35;
 /// Two pictures of a screen that shows sixty a second.
 const FLASH_SECONDS: f32 = 2.0 / 60.0;
 /// How long a bullet's mark stays.
@@ -23,8 +25,8 @@ const GRAVITY: f32 = 12.0;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
-    Flash,
-    Tracer { to: Vector },
+    Flash { size: f32 },
+    Tracer { to: Vector, width: f32 },
     Chip { velocity: Vector, size: f32 },
     Mark { normal: Vector },
     Blast { reach: f32 },
@@ -54,13 +56,15 @@ impl Default for Particles {
 
 impl Particles {
     /// A gun goes off.
-    pub(crate) fn flash(&mut self, at: Vector) {
-        self.add(Kind::Flash, at, colours::WARNING, FLASH_SECONDS);
+    pub(crate) fn flash(&mut self, at: Vector, is_own: bool) {
+        let size = if is_own { OWN_SHARE } else { 1.0 };
+        self.add(Kind::Flash { size }, at, colours::WARNING, FLASH_SECONDS);
     }
 
     /// A bullet flies.
-    pub(crate) fn tracer(&mut self, from: Vector, to: Vector, colour: Colour) {
-        self.add(Kind::Tracer { to }, from, colour, TRACER_SECONDS);
+    pub(crate) fn tracer(&mut self, from: Vector, to: Vector, colour: Colour, is_own: bool) {
+        let width = if is_own { OWN_SHARE } else { 1.0 };
+        self.add(Kind::Tracer { to, width }, from, colour, TRACER_SECONDS);
     }
 
     /// A bullet meets a wall: six chips and a mark.
@@ -115,12 +119,13 @@ impl Particles {
             let left = 1.0 - particle.age / particle.lasts;
             let Particle { at, colour, .. } = *particle;
             match particle.kind {
-                Kind::Flash => {
-                    scene.balls.push(ball(at, 0.34, colour, 0.75));
-                    scene.balls.push(ball(at, 0.18, colours::PAPER, 0.95));
+                Kind::Flash { size } => {
+                    scene.balls.push(ball(at, 0.34 * size, colour, 0.75));
+                    scene.balls.push(ball(at, 0.18 * size, colours::PAPER, 0.95));
                 }
-                Kind::Tracer { to } => {
-                    scene.boxes.push(rod(at, to, 0.022 * left + 0.006, colour, Light::Shining))
+                Kind::Tracer { to, width } => {
+                    let width = width * (0.022 * left + 0.006);
+                    scene.boxes.push(rod(at, to, width, colour, Light::Shining))
                 }
                 Kind::Chip { size, .. } => {
                     let size = size * (0.3 + 0.7 * left);
@@ -220,7 +225,7 @@ mod tests {
     #[test]
     fn a_tracer_lasts_sixty_milliseconds_and_a_mark_four_seconds() {
         let mut particles = Particles::default();
-        particles.tracer([0.0; 3], [1.0; 3], colours::OWN);
+        particles.tracer([0.0; 3], [1.0; 3], colours::OWN, false);
         particles.impact([0.0; 3], [0.0, 0.0, 1.0]);
         particles.pass(0.061);
         assert_eq!(particles.len(), 7);

@@ -1,5 +1,4 @@
-//! What the page says in its elements: the first screen, what stands around the match, the panels, the graph; and what
-//! tests may read of the state.
+//! What the page says in its elements: the first screen, what stands around the match, the panels, the graph.
 
 use crate::app::{App, Screen};
 use crate::graph::{self, Paint, SIZE, Stroke};
@@ -10,8 +9,8 @@ use crate::page;
 use crate::settings::{Crosshair, Graph};
 use sametick::health::Severity;
 use sametick::{Time, World};
-use sametick_arena::{Contest, Entity, Fighter};
-use wasm_bindgen::{JsCast, JsValue};
+use sametick_arena::{Contest, Entity, Fighter, Seat};
+use wasm_bindgen::JsCast;
 use web_sys::{CanvasRenderingContext2d, Document, Element, HtmlCanvasElement, HtmlDialogElement};
 
 /// Actions whose keys the first screen names.
@@ -78,6 +77,19 @@ impl App {
             (Some(road), None) => road,
         };
         self.page.text("road", &road);
+        let others = match self.matches.len() {
+            0 => "",
+            1 => "This server has no other match.",
+            _ => "One joins the first.",
+        };
+        self.page.text("others", others);
+        let network = self.network.clone().unwrap_or_default();
+        self.page.text("network", &network);
+        self.page.attribute(
+            "invite",
+            "style",
+            if network.is_empty() { "display:none" } else { "" },
+        );
         let lines = self.match_lines();
         self.page.fill("matches", &format!("{lines:?}"), |document, element| {
             for (title, rest) in &lines {
@@ -125,11 +137,12 @@ impl App {
             "targets" => "targets".to_owned(),
             other => other.to_owned(),
         };
+        // Everyone but the bots and ourselves, as the newest snapshot counts them.
+        let world = self.session.as_ref().and_then(|session| session.shown());
+        let seats = world.map(|world| world.all::<Seat>().count() as u32);
+        let people = |bots: u32| seats.map_or(0, |seats| seats.saturating_sub(bots + 1));
         let line = |of: &crate::outside::Match| {
-            (
-                format!("{}, {}", of.title, mode(&of.mode)),
-                format!("{} of {} playing", of.players, of.players_max),
-            )
+            (format!("{}, {}", of.title, mode(&of.mode)), company(of.bots, people(of.bots)))
         };
         self.matches.iter().map(line).collect()
     }
@@ -162,6 +175,7 @@ impl App {
         self.page.text("hint", &hint.unwrap_or_default());
         let paused = self.screen == Screen::Play
             && !self.is_locked()
+            && !self.trial.is_driven()
             && !self.shows_conditions
             && !self.shows_settings;
         self.page.shown("pause", paused && self.replay.is_none());
@@ -289,10 +303,14 @@ impl App {
         } else {
             "no limit".into()
         };
+        let loss = match wanted.loss_percent {
+            [up, down] if up == down => format!("{up:.0} %"),
+            [up, down] => format!("↓{down:.0} ↑{up:.0} %"),
+        };
         let rows: [(&'static str, &'static str, f64, String); 4] = [
             ("delay", "delay-value", wanted.delay_ms, format!("{:.0} ms", wanted.delay_ms)),
             ("jitter", "jitter-value", wanted.jitter_ms, format!("{:.0} ms", wanted.jitter_ms)),
-            ("loss", "loss-value", wanted.loss_percent, format!("{:.0} %", wanted.loss_percent)),
+            ("loss", "loss-value", wanted.loss_percent[0].max(wanted.loss_percent[1]), loss),
             ("rate", "rate-value", wanted.rate_kbps, rate),
         ];
         for (slider, output, value, text) in rows {
@@ -423,75 +441,19 @@ impl App {
             }
         });
     }
+}
 
-    /// What tests may read, and nobody writes: `window.sametick`, and a copy of it by `status()`.
-    ///
-    /// - the connection: `stage` (`asking`, `opening`, `waiting`, `knocking`, `playing`), `road` (`webtransport`,
-    ///   `websocket`, `page`) and `link` (the same for people), `standing`, `joins` (how often we came in), `reason`
-    ///   (what is said about it), `ping`, `jitter`, `lossDown`, `lossUp` (all measured);
-    /// - the match: `player` and `entity` (our number, our body's slot), `tick` (of the newest snapshot: the server's
-    ///   time), `ownTick`, `x` `y` `z` (our feet by that snapshot), `health`, `alive`, `name`, `score`, `deaths`,
-    ///   `fighters` (alive and in sight), `confirmed` and `refused` hits;
-    /// - the page: `screen` (`first`, `play`), `yaw`, `pitch`, `locked`, `drawCalls`, `frames`, `matchMs` and `frameMs`
-    ///   (what the match and all of the last frame took on the processor), `build`.
-    fn tell_tests(&self, now: Time) {
-        let Some(window) = web_sys::window() else { return };
-        let Ok(state) = js_sys::Reflect::get(&window, &"sametick".into()) else { return };
-        let tell =
-            |name: &str, value: JsValue| _ = js_sys::Reflect::set(&state, &name.into(), &value);
-        let figures = self.health.figures(now);
-        tell("screen", if self.screen == Screen::Play { "play" } else { "first" }.into());
-        tell("ping", figures.ping_ms.map_or(JsValue::NULL, JsValue::from));
-        tell("jitter", figures.jitter_ms.into());
-        tell("lossDown", figures.loss_down_percent.into());
-        tell("lossUp", figures.loss_up_percent.into());
-        tell("confirmed", self.marks.confirmed.into());
-        tell("refused", self.marks.refused.into());
-        tell("drawCalls", self.draw_calls.into());
-        tell("frames", self.frames.into());
-        tell("matchMs", self.costs.0.into());
-        tell("frameMs", self.costs.1.into());
-        tell("locked", self.is_locked().into());
-        tell("yaw", self.hands.yaw.into());
-        tell("pitch", self.hands.pitch.into());
-        tell("build", env!("CARGO_PKG_VERSION").into());
-        tell("joins", self.joins.into());
-        tell("reason", self.notice.clone().unwrap_or_default().into());
-        let stage = self.joining.as_ref().map(|joining| joining.stage());
-        let Some(session) = &self.session else {
-            tell("stage", stage.unwrap_or("asking").into());
-            return;
-        };
-        let is_in = matches!(session.standing(), crate::session::Standing::Playing);
-        tell("stage", stage.unwrap_or(if is_in { "playing" } else { "knocking" }).into());
-        let link = session.road().name();
-        let road = if link == "in this page" { "page".to_owned() } else { link.to_lowercase() };
-        tell("road", road.into());
-        tell("link", session.road().name().into());
-        tell("standing", format!("{:?}", session.standing()).into());
-        tell("player", session.me().map_or(JsValue::NULL, |me| me.0.into()));
-        tell("tick", session.client().snapshot().map_or(0, |world| world.tick().0).into());
-        tell("ownTick", session.client().predicted().map_or(0, |world| world.tick().0).into());
-        let told = session.client().snapshot().zip(session.me());
-        if let Some((_, own)) = told.and_then(|(world, me)| world.owned::<Fighter>(me)) {
-            for (name, part) in ["x", "y", "z"].into_iter().zip(own.position) {
-                tell(name, part.into());
-            }
-        }
-        if let Some((id, own)) = session.own() {
-            tell("entity", (id.slot() as u32).into());
-            tell("health", own.health.into());
-            tell("alive", own.is_alive().into());
-        }
-        if let (Some(world), Some(me)) = (session.shown(), session.me()) {
-            let alive = world.all::<Fighter>().filter(|(_, fighter)| fighter.is_alive()).count();
-            tell("fighters", (alive as u32).into());
-            if let Some(seat) = crate::scene::seat(world, me.0) {
-                tell("score", seat.score.into());
-                tell("deaths", seat.deaths.into());
-                tell("name", seat.name.to_string().into());
-            }
-        }
+/// Who is there besides oneself: "7 bots, 2 people".
+fn company(bots: u32, people: u32) -> String {
+    let bots = match bots {
+        0 => "no bots".to_owned(),
+        1 => "1 bot".to_owned(),
+        bots => format!("{bots} bots"),
+    };
+    match people {
+        0 => format!("{bots}, nobody else"),
+        1 => format!("{bots}, 1 person"),
+        people => format!("{bots}, {people} people"),
     }
 }
 

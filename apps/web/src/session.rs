@@ -22,6 +22,10 @@ pub(crate) trait Road {
     fn truth(&self) -> Option<&World<Entity>> {
         None
     }
+    /// How many datagrams were pushed out by newer ones while nobody looked.
+    fn dropped(&self) -> u64 {
+        0
+    }
     /// Why it is over, if it is.
     fn end(&self) -> Option<String> {
         None

@@ -1,7 +1,7 @@
 //! What a player has chosen: remembered in the browser and set by the page's address, both as `name=value&…`. What
 //! nobody knows is reported, never ignored.
 
-use crate::conditions::Wanted;
+use crate::conditions::{LOSS_PERCENT_MAX, Wanted};
 use crate::input::{Action, Bindings};
 use sametick::{Model, Others, View};
 
@@ -160,7 +160,9 @@ impl Settings {
             "graph" => self.graph = choice(name, value, &Graph::ALL)?,
             "delay" => self.wanted.delay_ms = number(0.0, crate::conditions::DELAY_MS_MAX)?,
             "jitter" => self.wanted.jitter_ms = number(0.0, crate::conditions::JITTER_MS_MAX)?,
-            "loss" => self.wanted.loss_percent = number(0.0, crate::conditions::LOSS_PERCENT_MAX)?,
+            "loss" => self.wanted.loss_percent = [number(0.0, LOSS_PERCENT_MAX)?; 2],
+            "loss.up" => self.wanted.loss_percent[0] = number(0.0, LOSS_PERCENT_MAX)?,
+            "loss.down" => self.wanted.loss_percent[1] = number(0.0, LOSS_PERCENT_MAX)?,
             "rate" => self.wanted.rate_kbps = number(0.0, crate::conditions::RATE_KBPS_MAX)?,
             "view" if view_named(value).is_some() => self.view = value.to_owned(),
             "view" => {
@@ -273,7 +275,7 @@ mod tests {
     #[test]
     fn what_nobody_knows_is_reported() {
         let mut settings = Settings::default();
-        let wrong = settings.read("?delya=80&delay=fast&view=sideways&loss=99&key.fly=KeyF");
+        let wrong = settings.read("?delya=80&delay=fast&view=sideways&loss=199&key.fly=KeyF");
         assert_eq!(wrong.len(), 5, "{wrong:?}");
         assert!(wrong[0].contains("delya") && wrong[2].contains("half_life"));
         assert_eq!(settings, Settings::default());

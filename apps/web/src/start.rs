@@ -18,6 +18,10 @@ thread_local! {
 #[wasm_bindgen(start)]
 pub(crate) fn start() -> Result<(), JsValue> {
     let window = web_sys::window().ok_or("there is no window")?;
+    // The theatre's page has no match, and asks for its runs itself.
+    if window.document().is_some_and(|page| page.get_element_by_id("view").is_none()) {
+        return Ok(());
+    }
     let app = App::new()?;
     APP.with_borrow_mut(|place| *place = Some(app));
     let pump = Frame::new(|| with(App::pump));
@@ -48,6 +52,33 @@ pub fn leave() {
 #[wasm_bindgen]
 pub fn walk(forward: i8, yaw: f32) {
     with(|app| app.walk(forward, yaw));
+}
+
+/// For tests and pictures: has a bot of a skill from 1 to 5 play; 0 gives the player back.
+#[wasm_bindgen]
+pub fn fly(level: u8) {
+    with(|app| app.fly(level));
+}
+
+/// For tests and pictures: leaves the picture as it is, while the match goes on.
+#[wasm_bindgen]
+pub fn hold(is_held: bool) {
+    with(|app| app.hold(is_held));
+}
+
+/// Sets one of the choices that the page's address can set, at once.
+#[wasm_bindgen]
+pub fn choose(name: &str, value: &str) {
+    with(|app| app.set(name, value));
+}
+
+/// For tests: a figure at 40 m before a wall of a texture, as a map of this title paints it, that faces one of four
+/// sides; or on such a ground, seen from above. Whether it can be shown.
+#[wasm_bindgen]
+pub fn exhibit(texture: &str, title: &str, side: u8, is_above: bool) -> bool {
+    let mut is_shown = false;
+    with(|app| is_shown = app.exhibit(texture, title, side, is_above));
+    is_shown
 }
 
 fn with(call: impl FnOnce(&mut App)) {

@@ -80,6 +80,7 @@
 //! | [`channel`] | one connection's messages, over packets that may be lost |
 //! | [`network`] | bad networks, simulated |
 //! | [`replay`] | recorded matches: played again, compared, looked at |
+//! | [`theatre`] | a scene of a few players, and what everyone saw of it |
 //! | `secure` | handshake and sealed packets; needs the feature `secure` |
 //! | `endpoint` | a server's connections and a client's, handshake to goodbye; likewise |
 
@@ -149,6 +150,7 @@ mod snapshot_tests;
 #[cfg(feature = "secure")]
 pub mod succession;
 mod table;
+pub mod theatre;
 mod time;
 mod versions;
 mod view;

@@ -167,14 +167,14 @@ pub fn fighter(world: &World<Entity>, player: PlayerId) -> Option<&Fighter> {
     world.all::<Fighter>().map(|(_, fighter)| fighter).find(|fighter| fighter.player == player.0)
 }
 
-fn acts(scripts: [Script; 2], looks: [Look; 2]) -> [Act; 2] {
+pub(crate) fn acts(scripts: [Script; 2], looks: [Look; 2]) -> [Act; 2] {
     let [first, second] = scripts.map(|script| Act { begins_at: BEGINS_AT, ..Act::new(script) });
     [Act { look: looks[0], ..first }, Act { look: looks[1], ..second }]
 }
 
 /// A hall of 48 by 48 metres with these blocks in it, where the first player begins at the first place and the second
 /// at the second. Its rifle scratches, so that a scene does not end with the sixth hit.
-fn stage(blocks: &[Bounds], places: [Vector; 2]) -> Content {
+pub(crate) fn stage(blocks: &[Bounds], places: [Vector; 2]) -> Content {
     const SIDE: f32 = 24.0;
     let shell = [
         ([-SIDE, -SIDE, -1.0], [SIDE, SIDE, 0.0]),

@@ -11,6 +11,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Map, Value, json};
 
 use super::Stage;
+use super::picture::Picture;
 use super::server::Server;
 
 const BROWSERS: [&str; 4] =
@@ -151,11 +152,73 @@ impl Page<'_> {
         }
     }
 
+    /// Goes to another address.
+    pub(crate) async fn visit(&self, address: &str) -> Result<()> {
+        self.client.goto(address).await.context("the page does not open")
+    }
+
+    /// Makes the window so large, frame and all.
+    pub(crate) async fn resize(&self, (width, height): (u32, u32)) -> Result<()> {
+        self.client.set_window_size(width, height).await.context("the window keeps its size")
+    }
+
     /// Takes a screenshot.
-    pub(crate) async fn picture(&self, name: &str) -> Result<()> {
+    pub(crate) async fn picture(&self, name: &str) -> Result<Picture> {
         let picture = self.client.screenshot().await.context("no screenshot")?;
-        std::fs::write(self.stage.pictures.join(format!("{name}.png")), picture)?;
+        std::fs::write(self.stage.pictures.join(format!("{name}.png")), &picture)?;
+        Picture::read(&picture)
+    }
+
+    /// Waits for a moment that the page itself recognises: an expression of `s`, its status, that is looked at after
+    /// each frame. The picture then stays as it is until `release`.
+    pub(crate) async fn hold_when(
+        &self,
+        server: &Server,
+        ticks_max: u64,
+        moment: &str,
+    ) -> Result<Value> {
+        let look = format!(
+            "(() => {{ const look = () => {{ const s = window.sametick; \
+             if (s.is_released) return; if ({moment}) s.hold(true); else requestAnimationFrame(look); }}; \
+             window.sametick.is_released = false; look(); return true; }})()"
+        );
+        self.ask(&look).await?;
+        self.until(server, ticks_max, moment, |status| status["held"] == true).await
+    }
+
+    /// The picture goes on.
+    pub(crate) async fn release(&self) -> Result<()> {
+        self.ask("(window.sametick.is_released = true, window.sametick.hold(false), true)").await?;
         Ok(())
+    }
+
+    /// Does as a hand at a slider or a check box would.
+    pub(crate) async fn slide(&self, id: &str, value: &str) -> Result<()> {
+        let slide = format!(
+            "(() => {{ const e = document.getElementById('{id}'); e.value = '{value}'; \
+             e.dispatchEvent(new Event('input', {{ bubbles: true }})); return true; }})()"
+        );
+        self.ask(&slide).await?;
+        Ok(())
+    }
+
+    /// Presses a key, or lets it go: `keydown`, `keyup`.
+    pub(crate) async fn key(&self, kind: &str, code: &str) -> Result<()> {
+        let press = format!(
+            "(window.dispatchEvent(new KeyboardEvent('{kind}', {{ code: '{code}', bubbles: true }})), true)"
+        );
+        self.ask(&press).await?;
+        Ok(())
+    }
+
+    /// Puts the page into the background for so many ticks, and takes it back.
+    pub(crate) async fn look_away(&self, server: &Server, ticks: u64) -> Result<()> {
+        let own = self.client.window().await?;
+        let other = self.client.new_window(true).await.context("no other tab opens")?;
+        self.client.switch_to_window(other.handle).await?;
+        server.pass(ticks)?;
+        self.client.close_window().await?;
+        self.client.switch_to_window(own).await.context("the tab does not come back")
     }
 
     /// Closes the tab, and the browser with it.

@@ -26,7 +26,7 @@ pub(super) async fn run(stage: &Stage) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn is_playing(status: &Value) -> bool {
+pub(crate) fn is_playing(status: &Value) -> bool {
     status["stage"] == "playing" && status["tick"].as_f64().is_some_and(|tick| tick > 0.0)
 }
 

@@ -29,7 +29,10 @@ impl Stage {
     pub(crate) fn server_at(&self, page: &str, options: &[&str]) -> Result<Server> {
         let mut command = Command::new(&self.program);
         command.args(["serve", "--json", "--address", "127.0.0.1:0", "--page", page]);
-        command.args(["--metrics", "127.0.0.1:0", "--map", "corners"]).args(options);
+        command.args(["--metrics", "127.0.0.1:0"]).args(options);
+        if !options.contains(&"--map") {
+            command.args(["--map", "corners"]);
+        }
         let spawned = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
         let name = self.program.display();
         let mut process = spawned.with_context(|| format!("cannot start {name}"))?;

@@ -17,8 +17,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// How many tokens a network may ask for.
 const TOKENS: Quota = Quota { burst: 64, per_second: 4 };
-/// How long a token is good for; it is used at once.
-const TOKEN_SECONDS: u64 = 60;
 
 /// What a page is told of the match.
 #[derive(Clone)]
@@ -88,6 +86,7 @@ impl Desk {
         let mut game = self.game.facts.clone();
         let figures = self.game.board.read();
         game["players"] = (figures.people + figures.bots).into();
+        (game["people"], game["bots"]) = (figures.people.into(), figures.bots.into());
         let hashes: Vec<String> =
             self.door.certificate_hashes().iter().map(|h| digits(h)).collect();
         let webtransport = self
@@ -98,10 +97,12 @@ impl Desk {
             "build": env!("CARGO_PKG_VERSION"),
             "server": self.server,
             "matches": [game],
+            "network": super::from_network(&self.door),
             "webtransport": webtransport,
             "websocket": { "path": PLAY_PATH, "tls": self.door.is_tls() },
             "token": token.to_text(),
-            "token_seconds": TOKEN_SECONDS,
+            // Where anyone may join, a token does not expire.
+            "token_seconds": key.map(|_| tokens::TOKEN_SECONDS),
             "limits": { "datagram_bytes": DATAGRAM_BYTES_MAX, "tokens_per_second": TOKENS.per_second },
         })
     }

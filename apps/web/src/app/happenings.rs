@@ -124,13 +124,13 @@ impl App {
         }
     }
 
-    fn set(&mut self, name: &str, value: &str) {
+    pub(crate) fn set(&mut self, name: &str, value: &str) {
         if let Err(problem) = self.settings.set(name, value) {
             self.problems = vec![problem];
             return;
         }
         match name {
-            "delay" | "jitter" | "loss" | "rate" => {
+            "delay" | "jitter" | "loss" | "loss.up" | "loss.down" | "rate" => {
                 let wanted = self.settings.wanted;
                 self.session.iter_mut().for_each(|session| session.set_conditions(&wanted));
             }
