@@ -120,6 +120,9 @@ pub(crate) struct ClientBase {
     last_turn: u64,
     /// By slot, the snapshot that last carried it.
     carried: Vec<u64>,
+    /// Who was in sight in the last snapshot and, by slot, since which.
+    seen: Slots,
+    since: Vec<u64>,
     /// What the client last said it has.
     told: Decoded,
     /// How many snapshots have waited for it to say more.
@@ -129,6 +132,8 @@ pub(crate) struct ClientBase {
 #[derive(Debug, Default)]
 struct SentTable {
     number: u64,
+    /// The snapshot that it is a part of.
+    snapshot: u64,
     /// The first of the parts that are joined in it; most often it is alone.
     first: u64,
     chunks: Range<usize>,
@@ -278,7 +283,8 @@ impl ClientBase {
     pub(crate) fn memory_bytes(&self) -> usize {
         let table = |table: &SentTable| table.versions.capacity() * size_of::<VersionId>() + 16;
         let tables = self.tables.iter().chain(&self.spare);
-        tables.map(table).sum::<usize>() + self.carried.capacity() * size_of::<u64>()
+        let by_slot = self.carried.capacity() + self.since.capacity();
+        tables.map(table).sum::<usize>() + by_slot * size_of::<u64>()
     }
 
     /// Writes the parts of a snapshot of those in sight, each of at most `bytes_max`, and hands each
@@ -297,6 +303,7 @@ impl ClientBase {
         let slots = frame.versions.slots_used();
         let own = frame.versions.owned(viewer);
         self.carried.resize(slots.max(self.carried.len()), 0);
+        self.since.resize(slots.max(self.since.len()), 0);
         let chunks = slots.div_ceil(CHUNK_SLOTS);
         let mut from = 0;
         let mut budget_bits = 8 * budget_bytes;
@@ -322,7 +329,7 @@ impl ClientBase {
         }
     }
 
-    /// A copy of the table to build on, and how far back that is.
+    /// A copy of the table to build on, and how far back that is. Until it is written it is of the same chunks.
     #[inline]
     fn next_table(&mut self, chunks: Range<usize>, slots: usize) -> (SentTable, Back) {
         let mut now = self.spare.pop().unwrap_or_default();
@@ -332,9 +339,11 @@ impl ClientBase {
             back = Back { parts: number - base.number, is_joined: base.first < base.number };
             now.versions.clone_from(&base.versions);
             now.visible.clone_from(&base.visible);
+            (now.chunks, now.snapshot) = (base.chunks.clone(), base.snapshot);
         } else {
             now.versions.clone_from(&self.loaded);
             now.visible.clear();
+            (now.chunks, now.snapshot) = (0..0, 0);
         }
         // What is not built on is taken for unknown, and sent whole.
         match self.choice {
@@ -426,13 +435,22 @@ impl ClientBase {
             let every = u64::from((frame.update_every)(entity));
             let name = |version| frame.versions.get(version).map(|(head, _)| head.id);
             // Whoever comes into sight, also in the place of another, is told of at once.
-            let is_seen = || name(known[place]) == Some(entity) && now.visible.contains(slot);
+            let is_seen = || name(known[place]) == Some(entity) && self.is_on_screen(slot, now);
             // Its turn comes in one snapshot or another: a thousand that change at once are not told of at once.
             let turns = |turn: u64| (turn + slot as u64) / every;
             let waits = || turns(frame.turn) == turns(self.last_turn);
             resting |= u32::from(every > 1 && waits() && is_seen()) << place;
         }
         resting
+    }
+
+    /// Whether the client has someone on its screen, whichever snapshots since the base came. What the base has may be
+    /// of long ago: who is told of in each second snapshot can be in those that every second one is built on, and not in
+    /// the others.
+    fn is_on_screen(&self, slot: usize, base: &SentTable) -> bool {
+        base.chunks.contains(&(slot / CHUNK_SLOTS))
+            && self.seen.contains(slot)
+            && self.since[slot] <= base.snapshot
     }
 
     /// Writes one part: the changes that were chosen, on the table `now`, which is then the part's.
@@ -460,11 +478,13 @@ impl ClientBase {
             let [members, whole] = carried.iter().fold([0, 0], |[members, whole], candidate| {
                 [members | candidate.change.members, whole | candidate.change.whole]
             });
-            // Whom the client does not know yet, and is not told of now, it cannot see.
+            // Whom the client does not know yet, or not as it is now, and is not told of, it cannot see.
             let is_known = |slot: usize| {
                 let head = |version| frame.versions.get(version).map(|(head, _)| head);
-                let newest = head(frame.versions.newest(slot, own));
-                newest.is_some() && head(now.versions[slot]) == newest
+                let newest = frame.versions.newest(slot, own);
+                let is_same = !newest.is_none() && now.versions[slot] == newest;
+                let is_it = head(newest).is_some() && head(now.versions[slot]) == head(newest);
+                is_same || is_it && self.is_on_screen(slot, &now)
             };
             let newest = frame.versions.chunk(chunk);
             let known = &now.versions.as_chunks().0[chunk];
@@ -477,6 +497,10 @@ impl ClientBase {
                 .fold(0, |unknown, place| unknown | 1 << place);
             let in_sight = chunk_of(visible, chunk) & !unknown;
             let before = chunk_of(&now.visible, chunk);
+            for place in places(in_sight & !chunk_of(&self.seen, chunk)) {
+                self.since[chunk * CHUNK_SLOTS + place] = self.snapshots;
+            }
+            self.seen.set_chunk(chunk, in_sight);
             let runs = in_sight == before && members == in_sight && members != 0 && whole == 0;
             if runs && !frame.holds_back {
                 // As below: a world that runs is told of in this way, chunk after chunk.
@@ -503,7 +527,7 @@ impl ClientBase {
             }
             self.carry(frame.versions, own, (chunk, members), &mut now);
         }
-        now.chunks = chunks;
+        (now.chunks, now.snapshot) = (chunks, self.snapshots);
         self.tables.push_back(now);
         if self.tables.len() > TABLES_MAX {
             self.forget_one();

@@ -1,19 +1,20 @@
 //! Server and clients of the snapshot models, joined by lossy lines in virtual time: what a client has
 //! is what the server showed it, always, and what it predicts is what the server then says.
 
-use crate::bits::BitWriter;
+use crate::bits::{BitReader, BitWriter};
 use crate::changes::Changes;
 use crate::entities::Layouts;
 use crate::follow::SnapshotClient;
 use crate::rates::Rates;
+use crate::received::ServerTables;
 use crate::serve::SnapshotServer;
 use crate::snapshot::{Base, ClientBase, Decoded, Frame};
 use crate::versions::{Versions, WireLayouts};
 use crate::{
-    Dice, Fields, Game, Networked, NoEvent, PlayerId, Precision, Slots, Span, Tick, Time, Turn,
-    View, World,
+    Dice, EntityId, Fields, Game, Networked, NoEvent, PlayerId, Precision, Slots, Span, Table,
+    Tick, Time, Turn, View, World,
 };
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Wish {
@@ -406,12 +407,36 @@ impl Told {
 
     /// The bytes of each part of the next snapshot.
     fn tell(&mut self, every: u32) -> Vec<usize> {
-        const BYTES_MAX: usize = 1100;
+        let mut parts = Vec::new();
         self.turn += 1;
+        let newest = self.write(
+            |_| every,
+            &Slots::default(),
+            usize::MAX / 16,
+            |part| {
+                assert!(part.len() <= Self::BYTES_MAX, "a part of {} bytes", part.len());
+                parts.push(part.len());
+            },
+        );
+        self.base.acknowledge(Decoded { newest, before: u64::MAX });
+        parts
+    }
+
+    const BYTES_MAX: usize = 1100;
+
+    /// Hands out the parts of the snapshot of this turn, but for those who are hidden; gives the number of the last.
+    fn write(
+        &mut self,
+        every: impl Fn(usize) -> u32,
+        hidden: &Slots,
+        budget_bytes: usize,
+        mut each: impl FnMut(&[u8]),
+    ) -> u64 {
         self.versions.update(&mut self.world, &self.layouts);
         let wire = WireLayouts::new(&self.layouts);
         let mut visible = Slots::default();
         crate::relevance::everything(&self.world, &mut visible);
+        hidden.iter().for_each(|slot| visible.remove(slot));
         let mut frame = Frame {
             layouts: wire.all(),
             versions: &self.versions,
@@ -419,22 +444,20 @@ impl Told {
             candidates: &mut Vec::new(),
             holds_back: false,
             turn: self.turn,
-            update_every: |_| every,
+            update_every: |entity: EntityId| every(entity.slot()),
         };
-        let (mut parts, mut newest) = (Vec::new(), 0);
+        let mut newest = 0;
         let mut part = |number: u64, bits: &mut BitWriter, more: bool| {
-            let bytes = bits.finish().expect("it has room").len();
-            assert!(bytes <= BYTES_MAX, "a part of {bytes} bytes");
-            (newest, parts) = (number, [&parts[..], &[bytes]].concat());
+            each(bits.finish().expect("it has room"));
+            newest = number;
             if more {
                 bits.clear();
             }
         };
-        let bits = &mut BitWriter::growing(2 * BYTES_MAX);
-        let limits = (BYTES_MAX, usize::MAX / 16);
+        let bits = &mut BitWriter::growing(2 * Self::BYTES_MAX);
+        let limits = (Self::BYTES_MAX, budget_bytes);
         self.base.write(&mut frame, PlayerId(0), &visible, limits, &mut part, bits);
-        self.base.acknowledge(Decoded { newest, before: u64::MAX });
-        parts
+        newest
     }
 }
 
@@ -467,6 +490,63 @@ fn who_is_told_of_rarely_has_turns_and_many_who_change_at_once_are_not_told_of_a
     assert!(least > 200 && most < 2 * least, "{bytes:?}");
     let after: usize = told.tell(4).into_iter().sum();
     assert!(after < least / 4, "all have been told of: {after} bytes after {bytes:?}");
+}
+
+/// Crates that all change between snapshots and are told of in turns, while some go out of sight for a while: what comes
+/// back is shown as it is now, and nothing is shown that is older than its turns.
+fn what_comes_into_sight_is_shown_as_it_is(seed: u64, (loss, budget): (f64, usize)) {
+    const CRATES: usize = 400;
+    const SNAPSHOTS_UNDER_WAY: usize = 2;
+    let mut dice = Dice::new(seed, 1);
+    let mut told = Told::of(CRATES);
+    let (wire, mut tables) = (WireLayouts::new(&told.layouts), ServerTables::default());
+    let (mut screen, mut hidden) = (Table::default(), Slots::default());
+    let (mut under_way, mut came_back) = (VecDeque::new(), 0);
+    let colour = |table: &Table, slot: usize| table.record(slot, &wire.all()[2])[0] as u8;
+    for turn in 1..200_u64 {
+        told.paint(|_| true);
+        (told.turn, hidden) = (
+            turn,
+            (0..CRATES)
+                .filter(|slot| {
+                    let chance = if hidden.contains(*slot) { 0.4 } else { 0.05 };
+                    dice.chance(chance) != hidden.contains(*slot)
+                })
+                .collect(),
+        );
+        let mut parts = Vec::new();
+        told.write(|slot| 1 << (slot % 4), &hidden, budget, |part| parts.push(part.to_vec()));
+        let before = screen.visible.clone();
+        for part in parts {
+            if dice.chance(loss) {
+                continue;
+            }
+            let part = tables.read(&mut BitReader::new(&part), wire.all()).expect("it is whole");
+            screen.take_slots(part.table, part.slots, &part.held, wire.all());
+        }
+        for slot in screen.visible.iter() {
+            let age = (turn as u8).wrapping_sub(colour(&screen, slot).wrapping_sub(slot as u8));
+            let is_back = !before.contains(slot);
+            came_back += u32::from(is_back);
+            assert!(age == 0 || !is_back, "seed {seed}: {slot} is back, {age} snapshots old");
+            let is_punctual = loss > 0.0 || budget < usize::MAX / 16 || age < 1 << (slot % 4);
+            assert!(is_punctual, "seed {seed}: {slot} is {age} snapshots old");
+        }
+        under_way.push_back(tables.acknowledgement());
+        if under_way.len() > SNAPSHOTS_UNDER_WAY {
+            told.base.acknowledge(under_way.pop_front().expect("there are some"));
+        }
+    }
+    assert!(came_back > 1_000, "seed {seed}: {came_back} came back");
+}
+
+#[test]
+fn who_comes_into_sight_is_shown_as_it_is_and_who_is_told_of_rarely_no_older_than_its_turns() {
+    for seed in 1..=4 {
+        what_comes_into_sight_is_shown_as_it_is(seed, (0.0, usize::MAX / 16));
+        what_comes_into_sight_is_shown_as_it_is(seed, (0.1, usize::MAX / 16));
+        what_comes_into_sight_is_shown_as_it_is(seed, (0.1, 700));
+    }
 }
 
 /// How many parts the first snapshot of many has, in which all is new, and the next two, in each of which a few have

@@ -86,8 +86,6 @@ fn content(options: &Options) -> anyhow::Result<Content> {
     let (_, text) = known.with_context(|| format!("no map {:?}: {}", options.map(), names()))?;
     let mut content = Content::new(text, Mode::FreeForAll)?;
     content.tuning.sees_all = options.all_visible();
-    // The round begins, and everyone anew, before anything is counted: there is one in many minutes.
-    content.tuning.pause_seconds = content.tuning.pause_seconds.min(WARM_UP_SECONDS as f32 / 2.0);
     Ok(content)
 }
 

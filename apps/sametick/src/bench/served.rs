@@ -48,8 +48,8 @@ fn client_at(peer: Peer) -> usize {
     usize::from(u16::from_be_bytes([high, low]))
 }
 
-/// Of how many ticks the server's view is remembered: who is told of in each eighth snapshot of three ticks is so old.
-const VIEWS_KEPT: usize = 64;
+/// Of how many ticks the server's view is remembered.
+const VIEWS_KEPT: usize = 32;
 
 /// What a server showed of late.
 pub(crate) struct Views {
