@@ -21,7 +21,6 @@ use crate::time::{Span, Time};
 use crate::versions::{VersionId, Versions, WireLayouts};
 use crate::view::Others;
 use crate::world::{PlayerId, Tick, World};
-use std::cell::OnceCell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use telling::as_event;
@@ -83,6 +82,7 @@ pub(crate) struct SnapshotServer<G: Game> {
     game_id: u8,
     changes: Changes,
     candidates: Vec<Candidate>,
+    resting: Vec<u32>,
     players: Vec<Player<G>>,
     /// The commands of one message, and room for reading one.
     commands_read: Vec<(Tick, G::Command)>,
@@ -174,6 +174,7 @@ impl<G: Game> SnapshotServer<G> {
             versions,
             changes: Changes::default(),
             candidates: Vec::new(),
+            resting: Vec::new(),
             players: Vec::new(),
             commands_read: Vec::new(),
             command_row: Box::new([0; ROW_WORDS]),
@@ -439,7 +440,11 @@ impl<G: Game> SnapshotServer<G> {
         let Self { players, rates, history, .. } = self;
         self.sights.extend(players.iter_mut().filter_map(|player| {
             let others = player.others?;
-            let index = player.moments.partition_point(|told| told.tick < tick);
+            // As a rule there is one of each tick.
+            let likely = tick.0.wrapping_sub(player.moments.front()?.tick.0) as usize;
+            let is_there = player.moments.get(likely).is_some_and(|told| told.tick == tick);
+            let search = || player.moments.partition_point(|told| told.tick < tick);
+            let index = if is_there { likely } else { search() };
             let told = *player.moments.get(index).filter(|told| told.tick == tick)?;
             let moment = match rates.trust {
                 Trust::Clients => told.moment,
@@ -454,7 +459,7 @@ impl<G: Game> SnapshotServer<G> {
                     is_within.then_some(moment)?
                 }
             };
-            Some(Sight { player: player.id, others, moment, world: OnceCell::new() })
+            Some(Sight::new(player.id, others, moment))
         }));
     }
 
@@ -559,6 +564,7 @@ impl<G: Game> SnapshotServer<G> {
             changes: &mut self.changes,
             candidates: &mut self.candidates,
             holds_back: false,
+            resting: &mut self.resting,
             turn: u64::from(tick.0 / (*snapshot_every).max(1)),
             update_every: G::update_every(&self.world, to),
         };

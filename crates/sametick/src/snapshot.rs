@@ -20,7 +20,7 @@ use crate::record::Layout;
 use crate::slots::{CHUNK_SLOTS, Slots, places, write_members};
 use crate::table::Head;
 use crate::versions::{Chunk, VersionId, Versions};
-use crate::world::PlayerId;
+use crate::world::{PlayerId, Tick};
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -132,8 +132,9 @@ pub(crate) struct ClientBase {
 #[derive(Debug, Default)]
 struct SentTable {
     number: u64,
-    /// The snapshot that it is a part of.
+    /// The snapshot that it is a part of, and its tick.
     snapshot: u64,
+    tick: Tick,
     /// The first of the parts that are joined in it; most often it is alone.
     first: u64,
     chunks: Range<usize>,
@@ -158,6 +159,8 @@ pub(crate) struct Frame<'a, F> {
     /// Room for the changes of one part, and whether there are more that are not told now.
     pub(crate) candidates: &'a mut Vec<Candidate>,
     pub(crate) holds_back: bool,
+    /// By chunk, who of it rests.
+    pub(crate) resting: &'a mut Vec<u32>,
     /// Which turn it is for those who are told of only now and then. It is the same for all whose snapshots are of this
     /// tick: they come to know the same of them, and share what was encoded.
     pub(crate) turn: u64,
@@ -339,11 +342,11 @@ impl ClientBase {
             back = Back { parts: number - base.number, is_joined: base.first < base.number };
             now.versions.clone_from(&base.versions);
             now.visible.clone_from(&base.visible);
-            (now.chunks, now.snapshot) = (base.chunks.clone(), base.snapshot);
+            (now.chunks, now.snapshot, now.tick) = (base.chunks.clone(), base.snapshot, base.tick);
         } else {
             now.versions.clone_from(&self.loaded);
             now.visible.clear();
-            (now.chunks, now.snapshot) = (0..0, 0);
+            (now.chunks, now.snapshot, now.tick) = (0..0, 0, Tick(0));
         }
         // What is not built on is taken for unknown, and sent whole.
         match self.choice {
@@ -374,6 +377,7 @@ impl ClientBase {
         (together, bits_max): (bool, usize),
     ) -> usize {
         frame.candidates.clear();
+        frame.resting.resize(chunks.end.max(frame.resting.len()), 0);
         frame.holds_back = false;
         let mut bits_used = HEAD_BITS_MAX;
         for chunk in chunks.clone() {
@@ -384,7 +388,8 @@ impl ClientBase {
             let news = in_sight & (different(versions, frame.versions.chunk(chunk)) | own_places);
             let mut resting = 0;
             if news != 0 {
-                resting = self.resting(frame, chunk, news, now);
+                // What a player predicts must never wait: it would be predicted from the past.
+                resting = self.resting(frame, chunk, news & !own_places, now);
                 let wanted = in_sight & !resting;
                 frame.holds_back |= resting != 0;
                 let known = Known { versions, wanted, own: own_places };
@@ -392,6 +397,7 @@ impl ClientBase {
                     choose_alone(frame, own, chunk, known, wanted & news);
                 }
             }
+            frame.resting[chunk] = resting;
             let (mut chunk_bits, mut members, mut whole) = (0, 0, 0);
             for candidate in &frame.candidates[before..] {
                 chunk_bits += candidate.change.bits as usize;
@@ -431,11 +437,10 @@ impl ClientBase {
                 continue;
             }
             let slot = chunk * CHUNK_SLOTS + place;
-            let Some(entity) = frame.versions.tenant(slot) else { continue };
+            let Some((entity, since)) = frame.versions.tenant(slot) else { continue };
             let every = u64::from((frame.update_every)(entity));
-            let name = |version| frame.versions.get(version).map(|(head, _)| head.id);
             // Whoever comes into sight, also in the place of another, is told of at once.
-            let is_seen = || name(known[place]) == Some(entity) && self.is_on_screen(slot, now);
+            let is_seen = || since <= now.tick && self.is_on_screen(slot, now);
             // Its turn comes in one snapshot or another: a thousand that change at once are not told of at once.
             let turns = |turn: u64| (turn + slot as u64) / every;
             let waits = || turns(frame.turn) == turns(self.last_turn);
@@ -472,6 +477,12 @@ impl ClientBase {
         bits.write(name | range << name_bits | holds_back, name_bits + 2 * CHUNK_BITS + 1);
         let mut rest = &frame.candidates[..];
         for chunk in chunks.clone() {
+            let [in_reach, before] = [visible, &now.visible].map(|slots| chunk_of(slots, chunk));
+            if in_reach | before == 0 {
+                bits.write_bool(false);
+                self.seen.set_chunk(chunk, 0);
+                continue;
+            }
             let count = rest.iter().position(|c| c.chunk > chunk).unwrap_or(rest.len());
             let (carried, behind) = rest.split_at(count);
             rest = behind;
@@ -492,11 +503,11 @@ impl ClientBase {
             let changed = different(known, newest) | own_places;
             // What is as before is known, unless it is nothing.
             let in_doubt = changed | !different(newest, &[VersionId::NONE; CHUNK_SLOTS]);
-            let unknown = places(chunk_of(visible, chunk) & !members & in_doubt)
+            let resting = frame.resting[chunk];
+            let unknown = places(in_reach & !members & !resting & in_doubt)
                 .filter(|place| !is_known(chunk * CHUNK_SLOTS + place))
                 .fold(0, |unknown, place| unknown | 1 << place);
-            let in_sight = chunk_of(visible, chunk) & !unknown;
-            let before = chunk_of(&now.visible, chunk);
+            let in_sight = in_reach & !unknown;
             for place in places(in_sight & !chunk_of(&self.seen, chunk)) {
                 self.since[chunk * CHUNK_SLOTS + place] = self.snapshots;
             }
@@ -518,8 +529,9 @@ impl ClientBase {
                     frame.versions.newest(slot, own) != now.versions[slot]
                 };
                 let told = in_sight & !members;
-                let held =
-                    places(told & changed).filter(is_held).fold(0, |held, place| held | 1 << place);
+                let own_held = places(told & own_places).filter(is_held);
+                let others_held = told & changed & !own_places;
+                let held = own_held.fold(others_held, |held, place| held | 1 << place);
                 write_members(bits, held, told);
             }
             for candidate in carried {
@@ -527,7 +539,7 @@ impl ClientBase {
             }
             self.carry(frame.versions, own, (chunk, members), &mut now);
         }
-        (now.chunks, now.snapshot) = (chunks, self.snapshots);
+        (now.chunks, now.snapshot, now.tick) = (chunks, self.snapshots, frame.versions.tick());
         self.tables.push_back(now);
         if self.tables.len() > TABLES_MAX {
             self.forget_one();

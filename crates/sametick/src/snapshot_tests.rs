@@ -443,6 +443,7 @@ impl Told {
             changes: &mut Changes::default(),
             candidates: &mut Vec::new(),
             holds_back: false,
+            resting: &mut Vec::new(),
             turn: self.turn,
             update_every: |entity: EntityId| every(entity.slot()),
         };
@@ -572,6 +573,7 @@ fn a_snapshot_in_many_parts_is_followed_by_one_in_few() {
             changes: &mut changes,
             candidates: &mut Vec::new(),
             holds_back: false,
+            resting: &mut Vec::new(),
             turn: 0,
             update_every: |_| 1,
         };
