@@ -12,7 +12,7 @@
 //!
 //! PROTOCOL.md has the layout of a part, under *Snapshot*.
 
-use crate::bits::{BitReader, BitWriter};
+use crate::bits::BitWriter;
 use crate::changes::{Change, Changes, Known};
 use crate::delta;
 use crate::entity::{ENTITY_SLOTS_MAX, EntityId, GENERATION_BITS};
@@ -21,8 +21,11 @@ use crate::slots::{CHUNK_SLOTS, Slots, places, write_members};
 use crate::table::Head;
 use crate::versions::{Chunk, VersionId, Versions};
 use crate::world::{PlayerId, Tick};
+pub(crate) use decoded::Decoded;
 use std::collections::VecDeque;
 use std::ops::Range;
+
+mod decoded;
 
 /// What a snapshot is a delta against.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,39 +37,6 @@ pub enum Base {
     LastAcknowledged,
     /// Nothing: everyone in sight is sent whole every time.
     None,
-}
-
-/// Which parts a client has decoded: the newest and, a bit each, which of the 64 before it. A snapshot of a thousand
-/// entities has so many.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Decoded {
-    pub(crate) newest: u64,
-    pub(crate) before: u64,
-}
-
-impl Decoded {
-    /// Most often the lower half is all there is to say.
-    pub(crate) fn write(self, bits: &mut BitWriter) {
-        bits.write(self.newest & 0xffff_ffff, 32);
-        bits.write(self.before & 0xffff_ffff, 32);
-        bits.write_bool(self.before >> 32 != 0);
-        if self.before >> 32 != 0 {
-            bits.write(self.before >> 32, 32);
-        }
-    }
-
-    pub(crate) fn read(bits: &mut BitReader<'_>) -> Self {
-        let newest = bits.read(32);
-        let mut before = bits.read(32);
-        if bits.read_bool() {
-            let earlier = bits.read(32);
-            if earlier == 0 {
-                bits.fail();
-            }
-            before |= earlier << 32;
-        }
-        Self { newest, before }
-    }
 }
 
 /// How many tables each end keeps of a connection.
