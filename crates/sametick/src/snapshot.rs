@@ -428,6 +428,15 @@ impl ClientBase {
             && self.since[slot] <= base.snapshot
     }
 
+    /// Notes who of a chunk is in sight now.
+    #[inline]
+    fn note_seen(&mut self, chunk: usize, in_sight: u32) {
+        for place in places(in_sight & !chunk_of(&self.seen, chunk)) {
+            self.since[chunk * CHUNK_SLOTS + place] = self.snapshots;
+        }
+        self.seen.set_chunk(chunk, in_sight);
+    }
+
     /// Writes one part: the changes that were chosen, on the table `now`, which is then the part's.
     fn write_part(
         &mut self,
@@ -450,7 +459,7 @@ impl ClientBase {
             let [in_reach, before] = [visible, &now.visible].map(|slots| chunk_of(slots, chunk));
             if in_reach | before == 0 {
                 bits.write_bool(false);
-                self.seen.set_chunk(chunk, 0);
+                self.note_seen(chunk, 0);
                 continue;
             }
             let count = rest.iter().position(|c| c.chunk > chunk).unwrap_or(rest.len());
@@ -478,10 +487,7 @@ impl ClientBase {
                 .filter(|place| !is_known(chunk * CHUNK_SLOTS + place))
                 .fold(0, |unknown, place| unknown | 1 << place);
             let in_sight = in_reach & !unknown;
-            for place in places(in_sight & !chunk_of(&self.seen, chunk)) {
-                self.since[chunk * CHUNK_SLOTS + place] = self.snapshots;
-            }
-            self.seen.set_chunk(chunk, in_sight);
+            self.note_seen(chunk, in_sight);
             let runs = in_sight == before && members == in_sight && members != 0 && whole == 0;
             if runs && !frame.holds_back {
                 // As below: a world that runs is told of in this way, chunk after chunk.
