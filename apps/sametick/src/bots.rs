@@ -19,6 +19,7 @@ pub(crate) const EXAMPLES: &str = "Examples:
   sametick bots --connect 127.0.0.1:4000 --count 8
   sametick bots --connect 127.0.0.1:4000 --count 64 --seconds 60 --profile wifi
   sametick bots --connect 127.0.0.1:4000 --delay 50 --jitter 10 --loss 0.02 --model doom3
+  sametick bots --connect 127.0.0.1:4000 --count 250 --crowd    a load, not a match (docs/load.md)
   sametick bots --connect game.example.org:4000 --token-key server.key --json";
 
 #[derive(Args, Clone, Debug)]
@@ -34,6 +35,9 @@ pub(crate) struct Options {
     seconds: u32,
     #[command(flatten)]
     line: LineOptions,
+    /// Players who press any key and keep no world: they cost a server what others do, and hundreds fit one machine
+    #[arg(long)]
+    crowd: bool,
     /// How well they play
     #[arg(long, default_value = skill::USUAL, value_parser = skills())]
     skill: Skill,
@@ -67,7 +71,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         conditions: options.line.conditions()?,
         plays_for: (options.seconds > 0).then(|| Span::seconds(options.seconds.into())),
     };
-    let summary = crew.play(&stop)?;
+    let summary = if options.crowd { crew.crowd(&stop)? } else { crew.play(&stop)? };
     if summary.joined() == 0 && !stop.is_asked() {
         let reasons: Vec<String> = summary.reasons().into_keys().collect();
         let (reason, advice) = match reasons.first().map_or("no answer", String::as_str) {

@@ -1,5 +1,6 @@
 //! Many headless players in one process, on a few threads: each a real client on a socket of its own.
 
+mod crowd;
 mod name;
 mod player;
 pub(crate) mod skill;
@@ -109,7 +110,8 @@ impl Crew {
         Ok(farewell(players, clock, &self.shelf))
     }
 
-    fn begin(&self, index: usize, now: Time) -> anyhow::Result<Player> {
+    /// A player's line to the server.
+    fn link(&self, index: usize) -> anyhow::Result<Conditioned<UdpLink>> {
         let here: IpAddr = match self.server {
             SocketAddr::V4(_) => [0; 4].into(),
             SocketAddr::V6(_) => [0_u16; 8].into(),
@@ -123,6 +125,11 @@ impl Crew {
         let [to, from] = self.conditions.clone();
         link.set_conditions(Direction::Outbound, to);
         link.set_conditions(Direction::Inbound, from);
+        Ok(link)
+    }
+
+    fn begin(&self, index: usize, now: Time) -> anyhow::Result<Player> {
+        let link = self.link(index)?;
         let random = &mut SystemRandom::new();
         let start = Start {
             server: peer_at(self.server),

@@ -39,8 +39,8 @@ pub(crate) struct Rules {
     /// Decides every chance of the match; another for another match
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Players at once, bots among them, at most 256
-    #[arg(long, value_name = "COUNT", default_value_t = 64, value_parser = value_parser!(u32).range(1..=256))]
+    /// Players at once, bots among them, at most 1024
+    #[arg(long, value_name = "COUNT", default_value_t = 64, value_parser = value_parser!(u32).range(1..=1024))]
     pub(crate) players_max: u32,
 }
 

@@ -5,6 +5,10 @@ use crate::Link;
 use sametick::secure::Random;
 use sametick::{Client, Game, Peer, Server, Time};
 
+/// So many datagrams at most are taken before something is done about them: what comes faster than it can be read, as
+/// when a thousand players knock at once, must not keep a server from its ticks and its answers.
+pub const TAKEN_AT_ONCE_MAX: usize = 2048;
+
 /// Hands a server what has come, lets it do what is due, and sends what it has to say. Call it whenever
 /// something came and when [`Server::next_wake`] says; `link.wait` waits for either.
 ///
@@ -16,7 +20,8 @@ pub fn drive_server<G: Game>(
     random: &mut dyn Random,
 ) {
     let mut datagram = Vec::new();
-    while let Some(from) = link.receive(now, &mut datagram) {
+    for _ in 0..TAKEN_AT_ONCE_MAX {
+        let Some(from) = link.receive(now, &mut datagram) else { break };
         let session = link.session(from);
         if let Some(answer) = server.receive_from(now, (from, session), &mut datagram, random) {
             link.send(now, from, &answer);
@@ -36,7 +41,8 @@ pub fn drive_server<G: Game>(
 /// The same for a client and its server at `to`.
 pub fn drive_client<G: Game>(client: &mut Client<G>, link: &mut impl Link, to: Peer, now: Time) {
     let mut datagram = Vec::new();
-    while let Some(from) = link.receive(now, &mut datagram) {
+    for _ in 0..TAKEN_AT_ONCE_MAX {
+        let Some(from) = link.receive(now, &mut datagram) else { break };
         if from == to {
             client.receive(now, &mut datagram);
         }

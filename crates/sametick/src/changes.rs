@@ -50,6 +50,8 @@ struct Run {
     all: Change,
     /// By slot of the chunk, how far from the start its change begins, in bits; at last the end.
     begins: [u32; CHUNK_SLOTS + 1],
+    /// Whether it has served another client than its first.
+    is_shared: bool,
 }
 
 impl Run {
@@ -90,6 +92,8 @@ const CHANGE_BYTES_MAX: usize = 8 * CHUNK_SLOTS * crate::record::ROW_WORDS;
 /// Of so many different states of knowledge a chunk's changes are kept together; clients beyond them
 /// get each entity's on its own.
 const RUNS_MAX: usize = 8;
+/// So many, if not one of them has served another client: where each sees others, there is nothing to share.
+const RUNS_UNSHARED_MAX: usize = 2;
 
 impl Default for Changes {
     fn default() -> Self {
@@ -132,11 +136,16 @@ impl Changes {
         chunk: usize,
         known: Known<'_>,
     ) -> Option<RunId> {
-        let runs = self.runs.get(chunk).map_or(&[][..], Vec::as_slice);
-        let index = match runs.iter().rposition(|run| run.suits(known)) {
-            Some(index) => index,
-            None if runs.len() < RUNS_MAX => self.encode_run(layouts, versions, chunk, known),
-            None => return None,
+        let runs = self.runs.get_mut(chunk).map_or(&mut [][..], Vec::as_mut_slice);
+        let index = if let Some(index) = runs.iter().rposition(|run| run.suits(known)) {
+            runs[index].is_shared = true;
+            index
+        } else if runs.len() < RUNS_UNSHARED_MAX
+            || runs.len() < RUNS_MAX && runs.iter().any(|run| run.is_shared)
+        {
+            self.encode_run(layouts, versions, chunk, known)
+        } else {
+            return None;
         };
         Some(RunId { chunk, index })
     }
@@ -187,7 +196,7 @@ impl Changes {
         begins[CHUNK_SLOTS] = self.scratch.bits_written() as u32;
         let members = changes.iter().fold(0, |members, change| members | change.members);
         let all = self.keep(members, changes.iter().fold(0, |whole, change| whole | change.whole));
-        self.runs[chunk].push(Run { known, wanted: wanted | own, all, begins });
+        self.runs[chunk].push(Run { known, wanted: wanted | own, all, begins, is_shared: false });
         self.runs[chunk].len() - 1
     }
 

@@ -1,7 +1,7 @@
 //! An extra: a client for crowds. It talks as a client does, acknowledges what comes, and keeps nothing of it.
 
 use crate::bits::{BitReader, BitWriter, Malformed};
-use crate::channel::{Event, Settings};
+use crate::channel::{CloseReason, Event, Settings, Statistics};
 use crate::clock::Clock;
 use crate::commands::CommandLog;
 use crate::endpoint::{Dialer, DialerEvent};
@@ -12,7 +12,7 @@ use crate::peer::Peer;
 use crate::received::nearest;
 use crate::record::{Layout, Precision};
 use crate::rewind::write_others;
-use crate::secure::{ClientToken, Random};
+use crate::secure::{ClientToken, Denial, Random};
 use crate::serve::{SNAPSHOT, WELCOME};
 use crate::server::OPEN_PROTOCOL;
 use crate::sight::Moment;
@@ -31,6 +31,8 @@ pub struct Extra<G: Game> {
     part: Option<Part<G>>,
     token: u32,
     malformed: u64,
+    denied: Option<Denial>,
+    left: Option<CloseReason>,
 }
 
 /// What it knows once it was let in.
@@ -61,20 +63,33 @@ impl<G: Game> Extra<G> {
         let mut id = [0; 8];
         random.fill(&mut id);
         let token = ClientToken::open_mode(OPEN_PROTOCOL, u64::from_le_bytes(id), b"", random);
-        let token = token.expect("nothing is attached");
+        Self::new(server, token.expect("nothing is attached"), view, now, random)
+    }
+
+    /// Knocks with a token. Of `view` it does what concerns the server.
+    pub fn new(
+        server: Peer,
+        token: ClientToken,
+        view: View,
+        now: Time,
+        random: &mut dyn Random,
+    ) -> Self {
         let dialer = Dialer::new(server, token, Settings::default(), now, random);
-        Self { dialer, view, wish: G::Command::default(), part: None, token: 0, malformed: 0 }
+        let wish = G::Command::default();
+        let (part, token, malformed, denied, left) = (None, 0, 0, None, None);
+        Self { dialer, view, wish, part, token, malformed, denied, left }
     }
 
     /// Takes a datagram from the server; its bytes are of no use afterwards.
     pub fn receive(&mut self, now: Time, datagram: &mut [u8]) {
-        let mut messages = Vec::new();
-        self.dialer.receive(now, datagram, &mut |event| {
-            if let DialerEvent::Message(Event::Reliable(message) | Event::Unreliable(message)) =
-                event
-            {
+        let (mut messages, denied, left) = (Vec::new(), &mut self.denied, &mut self.left);
+        self.dialer.receive(now, datagram, &mut |event| match event {
+            DialerEvent::Message(Event::Reliable(message) | Event::Unreliable(message)) => {
                 messages.push(message.to_vec());
             }
+            DialerEvent::Denied(denial) => *denied = Some(denial),
+            DialerEvent::Left(reason) => *left = Some(reason),
+            _ => {}
         });
         let trip = self.dialer.statistics().and_then(|statistics| statistics.round_trip.smoothed);
         let half_trip = trip.unwrap_or(Span::ZERO) / 2;
@@ -97,7 +112,12 @@ impl<G: Game> Extra<G> {
 
     /// Says what is due.
     pub fn advance(&mut self, now: Time) {
-        self.dialer.advance(now, &mut |_| {});
+        let left = &mut self.left;
+        self.dialer.advance(now, &mut |event| {
+            if let DialerEvent::Left(reason) = event {
+                *left = Some(reason);
+            }
+        });
         let Some(part) = &mut self.part else { return };
         part.ask(now, &self.wish);
         let budget = self.dialer.budget_bytes(now);
@@ -117,6 +137,31 @@ impl<G: Game> Extra<G> {
         let part = self.part.as_ref().filter(|part| part.clock.is_set());
         let tick = part.map_or(Time::MAX, |part| part.clock.next_tick_at());
         tick.min(self.dialer.next_wake())
+    }
+
+    /// Says goodbye; drive it until it [is over](Extra::is_over).
+    pub fn close(&mut self, now: Time) {
+        self.dialer.close(now, CloseReason::Left);
+    }
+
+    /// Whether nothing more will come or go.
+    pub fn is_over(&self) -> bool {
+        self.dialer.is_over()
+    }
+
+    /// Why it was not let in, if it was not.
+    pub fn denied(&self) -> Option<Denial> {
+        self.denied
+    }
+
+    /// Why it is not here any more, if it was.
+    pub fn left(&self) -> Option<CloseReason> {
+        self.left
+    }
+
+    /// What was counted and measured on its connection, once there is one.
+    pub fn statistics(&self) -> Option<Statistics> {
+        self.dialer.statistics()
     }
 
     /// Its number in the game, once the server has said it.

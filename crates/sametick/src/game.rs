@@ -11,7 +11,7 @@ use crate::slots::Slots;
 use crate::time::Span;
 use crate::view::Others;
 use crate::world::{PlayerId, Tick, World};
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 
 /// How many events a tick can have; more are not told.
 pub const EVENTS_PER_TICK_MAX: usize = 1024;
@@ -110,8 +110,9 @@ pub trait Game: Sized {
     }
 
     /// In every which snapshot a player is told of an entity's changes: 1 is each, 3 each third. Far ones
-    /// need less; with [`u32::MAX`] it is told of no more until it comes into sight again. What depends on the
-    /// player alone is found once, before the answer, which is asked for each entity that changed.
+    /// need less; with [`u32::MAX`] it is told of no more until it comes into sight again. Entities have their turns in
+    /// different snapshots, so that many that change at once are not told of at once. What depends on the player alone is
+    /// found once, before the answer, which is asked for each entity that changed.
     fn update_every(_world: &World<Self::Entity>, _viewer: PlayerId) -> impl Fn(EntityId) -> u32 {
         |_| 1
     }
@@ -232,7 +233,15 @@ pub(crate) struct Sight<G: Game> {
     pub(crate) player: PlayerId,
     pub(crate) others: Others,
     pub(crate) moment: Moment,
-    pub(crate) world: OnceCell<World<G::Entity>>,
+    world: OnceCell<World<G::Entity>>,
+    /// Whether the rules asked for it, or for a part of it.
+    pub(crate) is_asked: Cell<bool>,
+}
+
+impl<G: Game> Sight<G> {
+    pub(crate) fn new(player: PlayerId, others: Others, moment: Moment) -> Self {
+        Self { player, others, moment, world: OnceCell::new(), is_asked: Cell::new(false) }
+    }
 }
 
 /// When several ticks of others are taken in one: whose are not, and how many have passed and are to
@@ -465,11 +474,12 @@ impl<'a, G: Game> Turn<'a, G> {
         present: &'w World<G::Entity>,
     ) -> &'w World<G::Entity> {
         let Some((past, sight)) = self.sight(player) else { return present };
-        let Sight { others, moment, world, .. } = sight;
+        let Sight { others, moment, world, is_asked, .. } = sight;
+        is_asked.set(true);
         world.get_or_init(|| past.seen(present, player, *others, *moment))
     }
 
-    fn sight(&self, player: PlayerId) -> Option<(&Past<'a, G>, &Sight<G>)> {
+    pub(crate) fn sight(&self, player: PlayerId) -> Option<(&Past<'a, G>, &Sight<G>)> {
         let sights = self.sights.as_ref()?;
         let index = sights.players.binary_search_by_key(&player, |sight| sight.player).ok()?;
         Some((&sights.past, &sights.players[index]))
@@ -537,14 +547,22 @@ impl<'a, G: Game> Turn<'a, G> {
         let seen = hit(self.seen_by(player, present));
         let is_fair = |id: &EntityId| !self.needs_sight || in_sight(present, *id);
         let verdict = seen.filter(is_fair);
+        self.log_verdict(player, seen, verdict, || hit(present));
+        verdict
+    }
+
+    pub(crate) fn log_verdict(
+        &self,
+        player: PlayerId,
+        seen: Option<EntityId>,
+        hit: Option<EntityId>,
+        present: impl FnOnce() -> Option<EntityId>,
+    ) {
         if self.verdicts.borrow().len() < VERDICTS_PER_TICK_MAX {
-            let rewound = self.rewound(player);
-            let present = hit(present);
-            let (tick, hit) = (self.tick, verdict);
+            let (tick, rewound, present) = (self.tick, self.rewound(player), present());
             let logged = Verdict { tick, player, seen, rewound, present, hit };
             self.verdicts.borrow_mut().push(logged);
         }
-        verdict
     }
 
     /// How far back the world lies by which a player's shots are judged; nothing where nobody is rewound.

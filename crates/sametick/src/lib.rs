@@ -124,6 +124,7 @@ mod interpolate;
 pub mod kinds;
 mod list;
 mod model;
+mod near;
 #[cfg(test)]
 mod netcode_tests;
 pub mod network;
@@ -178,6 +179,7 @@ pub use game::{
 pub use hosted::{Hosted, HostedConfig, HostedEvent};
 pub use list::{List, Text};
 pub use model::Model;
+pub use near::Near;
 pub use peer::Peer;
 pub use predict::PREDICTED_TICKS_MAX;
 pub use rates::Rates;

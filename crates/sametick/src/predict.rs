@@ -7,7 +7,6 @@ use crate::game::{Game, Sight, Sights, Stride, Turn};
 use crate::sight::Past;
 use crate::view::Others;
 use crate::world::{PlayerId, Tick, World};
-use std::cell::OnceCell;
 
 /// How far a client predicts at most, whatever the round trip.
 pub const PREDICTED_TICKS_MAX: u32 = 128;
@@ -76,10 +75,7 @@ impl<G: Game> SnapshotClient<G> {
                 self.commands.sort_by_key(|(player, _)| *player);
             }
             let moment = self.log.moment(tick);
-            let sight = moment.map(|moment| {
-                let (player, others) = (self.me, self.view.others);
-                Sight { player, others, moment, world: OnceCell::new() }
-            });
+            let sight = moment.map(|moment| Sight::new(self.me, self.view.others, moment));
             let past = Past {
                 history: &self.history,
                 layouts: &self.layouts.state,

@@ -5,6 +5,7 @@ use crate::entities::Entities;
 use crate::entity::ENTITY_SLOTS_MAX;
 use crate::slots::Slots;
 use crate::world::World;
+use std::ops::Range;
 
 /// The most cells a map can be divided into.
 pub const CELLS_MAX: usize = 1 << 14;
@@ -164,15 +165,24 @@ impl Cells {
     /// Adds whoever may be seen from a cell, of those who stand where `places` says.
     pub fn visible_among(&self, places: &Places, eye: Option<usize>, visible: &mut Slots) {
         visible.insert_chunks(places.anywhere.chunks().iter().copied());
-        let Some(eye) = eye.filter(|cell| *cell < self.cells) else {
-            places.placed.iter().for_each(|(slot, _)| visible.insert(usize::from(*slot)));
-            return;
+        let mut insert = |slots: &[u16]| {
+            slots.iter().for_each(|slot| visible.insert(usize::from(*slot)));
         };
+        let Some(eye) = eye.filter(|cell| *cell < self.cells) else {
+            return insert(&places.slots);
+        };
+        // Cells that there are not see everyone, and are seen by everyone.
+        insert(places.within(self.cells..CELLS_MAX));
         let row = &self.rows[eye * self.row_words()..][..self.row_words()];
-        for (slot, cell) in &places.placed {
-            let cell = usize::from(*cell);
-            if cell >= self.cells || row[cell / 64] & 1 << (cell % 64) != 0 {
-                visible.insert(usize::from(*slot));
+        for (word, seen) in row.iter().enumerate() {
+            let mut seen = *seen;
+            // Cells that are seen and follow each other are taken at once.
+            while seen != 0 {
+                let first = seen.trailing_zeros();
+                let count = (!(seen >> first)).trailing_zeros();
+                let cell = word * 64 + first as usize;
+                insert(places.within(cell..cell + count as usize));
+                seen = if first + count < 64 { seen & u64::MAX << (first + count) } else { 0 };
             }
         }
     }
@@ -192,6 +202,10 @@ impl Cells {
 pub struct Places {
     /// Slots, each with its cell.
     placed: Vec<(u16, u16)>,
+    /// The same slots, cell by cell.
+    slots: Vec<u16>,
+    /// By cell, where its slots begin; at last, where those of the last end.
+    starts: Vec<u32>,
     /// Those in no cell: everyone sees them.
     anywhere: Slots,
 }
@@ -205,10 +219,40 @@ impl Places {
                 None => self.anywhere.insert(id.slot()),
             }
         }
+        self.sort();
+    }
+
+    /// Counts who is in each cell, and puts them one cell behind the other.
+    fn sort(&mut self) {
+        let cells = self.placed.iter().map(|(_, cell)| usize::from(*cell) + 1).max().unwrap_or(0);
+        self.starts.clear();
+        self.starts.resize(cells + 1, 0);
+        self.placed.iter().for_each(|(_, cell)| self.starts[usize::from(*cell)] += 1);
+        let mut end = 0;
+        for start in &mut self.starts {
+            end += *start;
+            *start = end;
+        }
+        self.slots.clear();
+        self.slots.resize(self.placed.len(), 0);
+        // Filled from behind, each comes to be where its cell begins.
+        for (slot, cell) in self.placed.iter().rev() {
+            let start = &mut self.starts[usize::from(*cell)];
+            *start -= 1;
+            self.slots[*start as usize] = *slot;
+        }
+    }
+
+    /// Who is in some cells that follow each other.
+    fn within(&self, cells: Range<usize>) -> &[u16] {
+        let start = |cell: usize| self.starts.get(cell).map_or(self.slots.len(), |at| *at as usize);
+        &self.slots[start(cells.start)..start(cells.end)]
     }
 
     pub(crate) fn clear(&mut self) {
         self.placed.clear();
+        self.slots.clear();
+        self.starts.clear();
         self.anywhere.clear();
     }
 }

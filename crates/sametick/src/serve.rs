@@ -21,7 +21,6 @@ use crate::time::{Span, Time};
 use crate::versions::{VersionId, Versions, WireLayouts};
 use crate::view::Others;
 use crate::world::{PlayerId, Tick, World};
-use std::cell::OnceCell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use telling::as_event;
@@ -38,6 +37,8 @@ const CATCH_UP_TICKS_MAX: u32 = 10;
 /// much longer than the others.
 const SPREAD_PLAYERS_MIN: usize = 65;
 const SPREAD_TURNS: u32 = 3;
+/// Events do not wait for the snapshots of a player who asks for less than one in so many of those it is offered.
+const EVENTS_WAIT_SNAPSHOTS: u32 = 2;
 
 /// How often versions that nobody names are swept away: in each tick a share of the players is asked.
 const SWEEP_TICKS: u32 = 15;
@@ -81,6 +82,7 @@ pub(crate) struct SnapshotServer<G: Game> {
     game_id: u8,
     changes: Changes,
     candidates: Vec<Candidate>,
+    resting: Vec<u32>,
     players: Vec<Player<G>>,
     /// The commands of one message, and room for reading one.
     commands_read: Vec<(Tick, G::Command)>,
@@ -174,6 +176,7 @@ impl<G: Game> SnapshotServer<G> {
             versions,
             changes: Changes::default(),
             candidates: Vec::new(),
+            resting: Vec::new(),
             players: Vec::new(),
             commands_read: Vec::new(),
             command_row: Box::new([0; ROW_WORDS]),
@@ -453,7 +456,11 @@ impl<G: Game> SnapshotServer<G> {
         let Self { players, rates, history, .. } = self;
         self.sights.extend(players.iter_mut().filter_map(|player| {
             let others = player.others?;
-            let index = player.moments.partition_point(|told| told.tick < tick);
+            // As a rule there is one of each tick.
+            let likely = tick.0.wrapping_sub(player.moments.front()?.tick.0) as usize;
+            let is_there = player.moments.get(likely).is_some_and(|told| told.tick == tick);
+            let search = || player.moments.partition_point(|told| told.tick < tick);
+            let index = if is_there { likely } else { search() };
             let told = *player.moments.get(index).filter(|told| told.tick == tick)?;
             let moment = match rates.trust {
                 Trust::Clients => told.moment,
@@ -468,7 +475,7 @@ impl<G: Game> SnapshotServer<G> {
                     is_within.then_some(moment)?
                 }
             };
-            Some(Sight { player: player.id, others, moment, world: OnceCell::new() })
+            Some(Sight::new(player.id, others, moment))
         }));
     }
 
@@ -499,8 +506,14 @@ impl<G: Game> SnapshotServer<G> {
 
     /// Whether there is anything to say to a player now.
     pub(crate) fn has_news_for(&mut self, to: PlayerId) -> bool {
+        // In a crowd something happens in every tick: it goes with the next snapshot, in a third of the packets.
+        let is_crowd = self.players.len() >= SPREAD_PLAYERS_MIN;
+        let often = EVENTS_WAIT_SNAPSHOTS * self.rates.ticks_per_snapshot;
         let player = find(&mut self.players, to);
-        player.is_some_and(|player| player.snapshot_is_due || !player.events.is_empty())
+        player.is_some_and(|player| {
+            let waits = is_crowd && player.snapshot_every <= often;
+            player.snapshot_is_due || !waits && !player.events.is_empty()
+        })
     }
 
     /// Finds whom a player is told of in the snapshot that is about to be written.
@@ -556,7 +569,7 @@ impl<G: Game> SnapshotServer<G> {
             self.others.update(tick, &self.command_layout, known);
         }
         let Some(player) = find(&mut self.players, to) else { return };
-        let Player { base, births, .. } = player;
+        let Player { base, births, snapshot_every, .. } = player;
         if !births.is_empty() {
             births.tell(base.next_number(), tick);
         }
@@ -567,6 +580,8 @@ impl<G: Game> SnapshotServer<G> {
             changes: &mut self.changes,
             candidates: &mut self.candidates,
             holds_back: false,
+            resting: &mut self.resting,
+            turn: u64::from(tick.0 / (*snapshot_every).max(1)),
             update_every: G::update_every(&self.world, to),
         };
         self.bits.clear();

@@ -247,12 +247,13 @@ impl<G: Game> Server<G> {
             self.half.advance(now);
         }
         self.measure(now);
+        let mut events = Vec::new();
         for seat in &mut self.seats {
             let Some(connection) = seat.connection else { continue };
             if !self.half.has_news_for(seat.player) {
                 continue;
             }
-            let events = self.half.take_events(seat.player);
+            self.half.take_events(seat.player, &mut events);
             if !events.is_empty() {
                 send_events(&mut self.listener, now, connection, &events);
             }
@@ -515,7 +516,8 @@ impl<G: Game> Server<G> {
 
 /// Says what happened. What may be lost goes together, as much as fits one packet; nothing overtakes what must arrive.
 fn send_events(listener: &mut Listener, now: Time, to: ConnectionId, events: &[(bool, Arc<[u8]>)]) {
-    let mut together = vec![EVENTS];
+    let mut together = Vec::with_capacity(PAYLOAD_BYTES_MAX);
+    together.push(EVENTS);
     let flush = |together: &mut Vec<u8>, listener: &mut Listener| {
         if together.len() > 1 {
             listener.send_unreliable(to, 0, together);

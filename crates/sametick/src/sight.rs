@@ -10,6 +10,7 @@ use crate::record::Layout;
 use crate::time::Span;
 use crate::view::Others;
 use crate::world::{PlayerId, Tick, World};
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 /// How many snapshots are remembered, to show what lies between two of them.
@@ -279,6 +280,45 @@ impl<G: Game> Past<'_, G> {
             }
         }
         seen
+    }
+}
+
+impl<G: Game> Past<'_, G> {
+    /// What [`seen`](Past::seen) has of those who are near, given by the states between which they were shown.
+    pub(crate) fn near<'w>(
+        &self,
+        present: &'w World<G::Entity>,
+        viewer: PlayerId,
+        (others, moment): (Others, Moment),
+        is_near: impl Fn(&G::Entity, &G::Entity) -> bool,
+    ) -> Vec<(EntityId, Cow<'w, G::Entity>)> {
+        let ticks = [moment.from, moment.to, moment.newest];
+        let [from, to, newest] = ticks.map(|tick| self.history.at(tick));
+        let was_near = |id: EntityId, how: Others| {
+            let states = match how {
+                Others::Interpolated(_) => [from, to].map(|world| world?.entity(id)),
+                Others::Latest | Others::Predicted => {
+                    [newest.and_then(|world| world.entity(id)); 2]
+                }
+                // Where that leads is known when it was made.
+                Others::Extrapolated { .. } => return true,
+            };
+            if moment.part() > 1.0 {
+                return true;
+            }
+            let [one, other] = [states[0].or(states[1]), states[1].or(states[0])];
+            one.zip(other).is_some_and(|(one, other)| is_near(one, other))
+        };
+        let seen = |id: EntityId, owner, entity: &'w G::Entity| {
+            let how = G::shown(entity, others);
+            if owner == Some(viewer) || !G::is_rewound(entity) || how == Others::Predicted {
+                return is_near(entity, entity).then_some(Cow::Borrowed(entity));
+            }
+            let then = was_near(id, how).then(|| self.other(id, how, moment))?;
+            then.filter(|then| is_near(then, then)).map(Cow::Owned)
+        };
+        let all = present.owned_entities();
+        all.filter_map(|(id, owner, entity)| Some((id, seen(id, owner, entity)?))).collect()
     }
 }
 

@@ -12,7 +12,7 @@
 //!
 //! PROTOCOL.md has the layout of a part, under *Snapshot*.
 
-use crate::bits::{BitReader, BitWriter};
+use crate::bits::BitWriter;
 use crate::changes::{Change, Changes, Known};
 use crate::delta;
 use crate::entity::{ENTITY_SLOTS_MAX, EntityId, GENERATION_BITS};
@@ -20,9 +20,12 @@ use crate::record::Layout;
 use crate::slots::{CHUNK_SLOTS, Slots, places, write_members};
 use crate::table::Head;
 use crate::versions::{Chunk, VersionId, Versions};
-use crate::world::PlayerId;
+use crate::world::{PlayerId, Tick};
+pub(crate) use decoded::Decoded;
 use std::collections::VecDeque;
 use std::ops::Range;
+
+mod decoded;
 
 /// What a snapshot is a delta against.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,41 +39,12 @@ pub enum Base {
     None,
 }
 
-/// Which parts a client has decoded: the newest and, a bit each, which of the 64 before it. A snapshot of a thousand
-/// entities has so many.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Decoded {
-    pub(crate) newest: u64,
-    pub(crate) before: u64,
-}
-
-impl Decoded {
-    /// Most often the lower half is all there is to say.
-    pub(crate) fn write(self, bits: &mut BitWriter) {
-        bits.write(self.newest & 0xffff_ffff, 32);
-        bits.write(self.before & 0xffff_ffff, 32);
-        bits.write_bool(self.before >> 32 != 0);
-        if self.before >> 32 != 0 {
-            bits.write(self.before >> 32, 32);
-        }
-    }
-
-    pub(crate) fn read(bits: &mut BitReader<'_>) -> Self {
-        let newest = bits.read(32);
-        let mut before = bits.read(32);
-        if bits.read_bool() {
-            let earlier = bits.read(32);
-            if earlier == 0 {
-                bits.fail();
-            }
-            before |= earlier << 32;
-        }
-        Self { newest, before }
-    }
-}
-
 /// How many tables each end keeps of a connection.
 pub const TABLES_MAX: usize = 64;
+
+/// So many tables that are not in use any more are kept for their memory: a snapshot of many parts, as when a client is
+/// new, leaves more than are needed ever again.
+const SPARE_TABLES: usize = 4;
 
 /// When nothing can be built on, one snapshot in so many does not wait.
 const WAITS_MAX: u32 = 8;
@@ -78,9 +52,15 @@ const WAITS_MAX: u32 = 8;
 /// The most that a part takes besides its entities.
 const HEAD_BITS_MAX: usize = 16 + 6 + 1 + 2 * 8 + 1;
 
-/// The most that a chunk takes besides: who is in sight, who is carried, who of them whole, and who is
-/// held back.
-const CHUNK_HEAD_BITS_MAX: usize = 33 + 34 + 33 + 33;
+/// The most that a chunk takes besides its changes: who is in sight, who is carried, who of them whole,
+/// and who is held back. Of a chunk in which nothing changed that is next to nothing.
+fn chunk_head_bits_max(in_sight: u32, is_same: bool, news: u32) -> usize {
+    let many = in_sight.count_ones() as usize;
+    let seen = if is_same { 1 } else { 1 + CHUNK_SLOTS };
+    // Each of those in sight is carried, and then whole or not, or else held back or not.
+    let told = if news == 0 { 3 } else { 4 + 2 * many };
+    seen + told
+}
 
 pub(crate) const NUMBER_BITS: u32 = 16;
 /// How far back a base is; zero is the map as loaded, which both ends begin with.
@@ -106,8 +86,13 @@ pub(crate) struct ClientBase {
     spare: Vec<SentTable>,
     /// How many snapshots were written, of however many parts.
     snapshots: u64,
+    /// The turn of the last snapshot.
+    last_turn: u64,
     /// By slot, the snapshot that last carried it.
     carried: Vec<u64>,
+    /// Who was in sight in the last snapshot and, by slot, since which.
+    seen: Slots,
+    since: Vec<u64>,
     /// What the client last said it has.
     told: Decoded,
     /// How many snapshots have waited for it to say more.
@@ -117,6 +102,9 @@ pub(crate) struct ClientBase {
 #[derive(Debug, Default)]
 struct SentTable {
     number: u64,
+    /// The snapshot that it is a part of, and its tick.
+    snapshot: u64,
+    tick: Tick,
     /// The first of the parts that are joined in it; most often it is alone.
     first: u64,
     chunks: Range<usize>,
@@ -141,6 +129,11 @@ pub(crate) struct Frame<'a, F> {
     /// Room for the changes of one part, and whether there are more that are not told now.
     pub(crate) candidates: &'a mut Vec<Candidate>,
     pub(crate) holds_back: bool,
+    /// By chunk, who of it rests.
+    pub(crate) resting: &'a mut Vec<u32>,
+    /// Which turn it is for those who are told of only now and then. It is the same for all whose snapshots are of this
+    /// tick: they come to know the same of them, and share what was encoded.
+    pub(crate) turn: u64,
     /// In every which snapshot the viewer is told of an entity.
     pub(crate) update_every: F,
 }
@@ -236,6 +229,7 @@ impl ClientBase {
                 index += 1;
             }
         }
+        self.spare.truncate(SPARE_TABLES);
     }
 
     /// Whether the next snapshot should rather wait. When so much is under way that nothing acknowledged can be
@@ -262,7 +256,8 @@ impl ClientBase {
     pub(crate) fn memory_bytes(&self) -> usize {
         let table = |table: &SentTable| table.versions.capacity() * size_of::<VersionId>() + 16;
         let tables = self.tables.iter().chain(&self.spare);
-        tables.map(table).sum::<usize>() + self.carried.capacity() * size_of::<u64>()
+        let by_slot = self.carried.capacity() + self.since.capacity();
+        tables.map(table).sum::<usize>() + by_slot * size_of::<u64>()
     }
 
     /// Writes the parts of a snapshot of those in sight, each of at most `bytes_max`, and hands each
@@ -281,6 +276,7 @@ impl ClientBase {
         let slots = frame.versions.slots_used();
         let own = frame.versions.owned(viewer);
         self.carried.resize(slots.max(self.carried.len()), 0);
+        self.since.resize(slots.max(self.since.len()), 0);
         let chunks = slots.div_ceil(CHUNK_SLOTS);
         let mut from = 0;
         let mut budget_bits = 8 * budget_bytes;
@@ -300,12 +296,13 @@ impl ClientBase {
             from = end;
             part(self.last_number, bits, from < chunks);
             if from >= chunks {
+                self.last_turn = frame.turn;
                 return;
             }
         }
     }
 
-    /// A copy of the table to build on, and how far back that is.
+    /// A copy of the table to build on, and how far back that is. Until it is written it is of the same chunks.
     #[inline]
     fn next_table(&mut self, chunks: Range<usize>, slots: usize) -> (SentTable, Back) {
         let mut now = self.spare.pop().unwrap_or_default();
@@ -315,9 +312,11 @@ impl ClientBase {
             back = Back { parts: number - base.number, is_joined: base.first < base.number };
             now.versions.clone_from(&base.versions);
             now.visible.clone_from(&base.visible);
+            (now.chunks, now.snapshot, now.tick) = (base.chunks.clone(), base.snapshot, base.tick);
         } else {
             now.versions.clone_from(&self.loaded);
             now.visible.clear();
+            (now.chunks, now.snapshot, now.tick) = (0..0, 0, Tick(0));
         }
         // What is not built on is taken for unknown, and sent whole.
         match self.choice {
@@ -348,22 +347,37 @@ impl ClientBase {
         (together, bits_max): (bool, usize),
     ) -> usize {
         frame.candidates.clear();
+        frame.resting.resize(chunks.end.max(frame.resting.len()), 0);
         frame.holds_back = false;
         let mut bits_used = HEAD_BITS_MAX;
         for chunk in chunks.clone() {
             let before = frame.candidates.len();
             let versions = &now.versions.as_chunks().0[chunk];
             let in_sight = chunk_of(visible, chunk);
-            let resting = self.resting(frame, chunk, in_sight, now);
-            let wanted = in_sight & !resting;
-            frame.holds_back |= resting != 0;
-            let known = Known { versions, wanted, own: places_of(own, chunk) };
-            if !(together && choose_together(frame, own, chunk, known)) {
-                choose_alone(frame, own, chunk, known, wanted);
+            let own_places = places_of(own, chunk);
+            let news = in_sight & (different(versions, frame.versions.chunk(chunk)) | own_places);
+            let mut resting = 0;
+            if news != 0 {
+                // What a player predicts must never wait: it would be predicted from the past.
+                resting = self.resting(frame, chunk, news & !own_places, now);
+                let wanted = in_sight & !resting;
+                frame.holds_back |= resting != 0;
+                let known = Known { versions, wanted, own: own_places };
+                if !(together && choose_together(frame, own, chunk, known)) {
+                    choose_alone(frame, own, chunk, known, wanted & news);
+                }
             }
-            let chosen = frame.candidates[before..].iter();
-            let chunk_bits: usize = chosen.map(|candidate| candidate.change.bits as usize).sum();
-            let chunk_bits = CHUNK_HEAD_BITS_MAX + chunk_bits;
+            frame.resting[chunk] = resting;
+            let (mut chunk_bits, mut members, mut whole) = (0, 0, 0);
+            for candidate in &frame.candidates[before..] {
+                chunk_bits += candidate.change.bits as usize;
+                members |= candidate.change.members;
+                whole |= candidate.change.whole;
+            }
+            // One who is new in its place, and of whom there is not room to tell, is not in sight.
+            let all_known = whole == 0 && news & !(members | resting | own_places) == 0;
+            let is_same = all_known && in_sight == chunk_of(&now.visible, chunk);
+            let chunk_bits = chunk_bits + chunk_head_bits_max(in_sight, is_same, news);
             if bits_used + chunk_bits > bits_max && chunk > chunks.start {
                 frame.candidates.truncate(before);
                 return chunk;
@@ -379,28 +393,48 @@ impl ClientBase {
         &self,
         frame: &Frame<'_, impl Fn(EntityId) -> u32>,
         chunk: usize,
-        in_sight: u32,
+        news: u32,
         now: &SentTable,
     ) -> u32 {
         let known: &Chunk = &now.versions.as_chunks().0[chunk];
-        let newest = frame.versions.chunk(chunk);
         let mut resting = 0;
-        // All places in turn: a game that never has anyone rest pays nothing for the loop.
-        for place in 0..CHUNK_SLOTS {
-            let is_news = newest[place] != known[place] && !known[place].is_none();
-            if in_sight & 1 << place == 0 || !is_news {
+        let mut rest = news;
+        // So that the compiler sees that it ends: a game that never has anyone rest pays nothing for the loop.
+        for _ in 0..news.count_ones() {
+            let place = rest.trailing_zeros() as usize % CHUNK_SLOTS;
+            rest &= rest.wrapping_sub(1);
+            if known[place].is_none() {
                 continue;
             }
-            let name = |version| frame.versions.get(version).map(|(head, _)| head.id);
-            let Some(entity) = name(newest[place]) else { continue };
-            let every = u64::from((frame.update_every)(entity));
             let slot = chunk * CHUNK_SLOTS + place;
-            let age = || self.snapshots - self.carried[slot];
+            let Some((entity, since)) = frame.versions.tenant(slot) else { continue };
+            let every = u64::from((frame.update_every)(entity));
             // Whoever comes into sight, also in the place of another, is told of at once.
-            let is_seen = || name(known[place]) == Some(entity) && now.visible.contains(slot);
-            resting |= u32::from(every > 1 && age() < every && is_seen()) << place;
+            let is_seen = || since <= now.tick && self.is_on_screen(slot, now);
+            // Its turn comes in one snapshot or another: a thousand that change at once are not told of at once.
+            let turns = |turn: u64| (turn + slot as u64) / every;
+            let waits = || turns(frame.turn) == turns(self.last_turn);
+            resting |= u32::from(every > 1 && waits() && is_seen()) << place;
         }
         resting
+    }
+
+    /// Whether the client has someone on its screen, whichever snapshots since the base came. What the base has may be
+    /// of long ago: who is told of in each second snapshot can be in those that every second one is built on, and not in
+    /// the others.
+    fn is_on_screen(&self, slot: usize, base: &SentTable) -> bool {
+        base.chunks.contains(&(slot / CHUNK_SLOTS))
+            && self.seen.contains(slot)
+            && self.since[slot] <= base.snapshot
+    }
+
+    /// Notes who of a chunk is in sight now.
+    #[inline]
+    fn note_seen(&mut self, chunk: usize, in_sight: u32) {
+        for place in places(in_sight & !chunk_of(&self.seen, chunk)) {
+            self.since[chunk * CHUNK_SLOTS + place] = self.snapshots;
+        }
+        self.seen.set_chunk(chunk, in_sight);
     }
 
     /// Writes one part: the changes that were chosen, on the table `now`, which is then the part's.
@@ -422,23 +456,38 @@ impl ClientBase {
         bits.write(name | range << name_bits | holds_back, name_bits + 2 * CHUNK_BITS + 1);
         let mut rest = &frame.candidates[..];
         for chunk in chunks.clone() {
+            let [in_reach, before] = [visible, &now.visible].map(|slots| chunk_of(slots, chunk));
+            if in_reach | before == 0 {
+                bits.write_bool(false);
+                self.note_seen(chunk, 0);
+                continue;
+            }
             let count = rest.iter().position(|c| c.chunk > chunk).unwrap_or(rest.len());
             let (carried, behind) = rest.split_at(count);
             rest = behind;
             let [members, whole] = carried.iter().fold([0, 0], |[members, whole], candidate| {
                 [members | candidate.change.members, whole | candidate.change.whole]
             });
-            // Whom the client does not know yet, and is not told of now, it cannot see.
+            // Whom the client does not know yet, or not as it is now, and is not told of, it cannot see.
             let is_known = |slot: usize| {
                 let head = |version| frame.versions.get(version).map(|(head, _)| head);
-                let newest = head(frame.versions.newest(slot, own));
-                newest.is_some() && head(now.versions[slot]) == newest
+                let newest = frame.versions.newest(slot, own);
+                let is_same = !newest.is_none() && now.versions[slot] == newest;
+                let is_it = head(newest).is_some() && head(now.versions[slot]) == head(newest);
+                is_same || is_it && self.is_on_screen(slot, &now)
             };
-            let unknown = places(chunk_of(visible, chunk) & !members)
+            let newest = frame.versions.chunk(chunk);
+            let known = &now.versions.as_chunks().0[chunk];
+            let own_places = places_of(own, chunk);
+            let changed = different(known, newest) | own_places;
+            // What is as before is known, unless it is nothing.
+            let in_doubt = changed | !different(newest, &[VersionId::NONE; CHUNK_SLOTS]);
+            let resting = frame.resting[chunk];
+            let unknown = places(in_reach & !members & !resting & in_doubt)
                 .filter(|place| !is_known(chunk * CHUNK_SLOTS + place))
                 .fold(0, |unknown, place| unknown | 1 << place);
-            let in_sight = chunk_of(visible, chunk) & !unknown;
-            let before = chunk_of(&now.visible, chunk);
+            let in_sight = in_reach & !unknown;
+            self.note_seen(chunk, in_sight);
             let runs = in_sight == before && members == in_sight && members != 0 && whole == 0;
             if runs && !frame.holds_back {
                 // As below: a world that runs is told of in this way, chunk after chunk.
@@ -456,7 +505,9 @@ impl ClientBase {
                     frame.versions.newest(slot, own) != now.versions[slot]
                 };
                 let told = in_sight & !members;
-                let held = places(told).filter(is_held).fold(0, |held, place| held | 1 << place);
+                let own_held = places(told & own_places).filter(is_held);
+                let others_held = told & changed & !own_places;
+                let held = own_held.fold(others_held, |held, place| held | 1 << place);
                 write_members(bits, held, told);
             }
             for candidate in carried {
@@ -464,7 +515,7 @@ impl ClientBase {
             }
             self.carry(frame.versions, own, (chunk, members), &mut now);
         }
-        now.chunks = chunks;
+        (now.chunks, now.snapshot, now.tick) = (chunks, self.snapshots, frame.versions.tick());
         self.tables.push_back(now);
         if self.tables.len() > TABLES_MAX {
             self.forget_one();
@@ -498,7 +549,8 @@ impl ClientBase {
         // What a player predicts must never wait: it would be predicted from the past.
         let is_own = |slot| own.iter().any(|(_, own)| *own == slot);
         candidates.sort_by_key(|c| (!is_own(c.slot()), self.carried[c.slot()]));
-        let mut left = bits_max.saturating_sub(HEAD_BITS_MAX + 2 * CHUNK_SLOTS);
+        let head_bits = HEAD_BITS_MAX + chunk_head_bits_max(u32::MAX, false, u32::MAX);
+        let mut left = bits_max.saturating_sub(head_bits);
         let fits = |candidate: &Candidate| {
             let fits = candidate.change.bits as usize <= left;
             left = left.saturating_sub(candidate.change.bits as usize);
@@ -536,6 +588,13 @@ impl ClientBase {
 
 /// What belongs to the viewer, by slot.
 type Own<'a> = &'a [(PlayerId, usize)];
+
+/// In which places two chunks differ, a bit each. Without branches: the compiler compares several at once.
+#[inline]
+fn different(left: &Chunk, right: &Chunk) -> u32 {
+    let pairs = left.iter().zip(right).enumerate();
+    pairs.fold(0, |places, (place, (left, right))| places | u32::from(left != right) << place)
+}
 
 /// Which slots of a chunk belong to the viewer, a bit each.
 #[inline]

@@ -1,19 +1,20 @@
 //! Server and clients of the snapshot models, joined by lossy lines in virtual time: what a client has
 //! is what the server showed it, always, and what it predicts is what the server then says.
 
-use crate::bits::BitWriter;
+use crate::bits::{BitReader, BitWriter};
 use crate::changes::Changes;
 use crate::entities::Layouts;
 use crate::follow::SnapshotClient;
 use crate::rates::Rates;
+use crate::received::ServerTables;
 use crate::serve::SnapshotServer;
 use crate::snapshot::{Base, ClientBase, Decoded, Frame};
 use crate::versions::{Versions, WireLayouts};
 use crate::{
-    Dice, Fields, Game, Networked, NoEvent, PlayerId, Precision, Slots, Span, Tick, Time, Turn,
-    View, World,
+    Dice, EntityId, Fields, Game, Networked, NoEvent, PlayerId, Precision, Slots, Span, Table,
+    Tick, Time, Turn, View, World,
 };
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Wish {
@@ -380,6 +381,175 @@ fn damaged_messages_of_a_game_are_refused_or_lawful_and_never_a_panic() {
     assert!((2_000..18_000).contains(&refused), "{refused} of 20000 were refused");
 }
 
+/// A server's half alone, with one client that acknowledges whatever it is sent at once.
+struct Told {
+    world: World<Entity>,
+    layouts: Layouts,
+    versions: Versions,
+    base: ClientBase,
+    turn: u64,
+}
+
+impl Told {
+    fn of(crates: usize) -> Self {
+        let mut world = World::default();
+        (0..crates).for_each(|colour| _ = world.spawn(Crate { colour: colour as u8 }));
+        let base = ClientBase::new(Base::Common, Vec::new());
+        let (layouts, versions) = (Layouts::of::<Entity>(), Versions::default());
+        Self { world, layouts, versions, base, turn: 0 }
+    }
+
+    fn paint(&mut self, is_painted: impl Fn(usize) -> bool) {
+        for (id, painted) in self.world.all_mut::<Crate>() {
+            painted.colour = painted.colour.wrapping_add(u8::from(is_painted(id.slot())));
+        }
+    }
+
+    /// The bytes of each part of the next snapshot.
+    fn tell(&mut self, every: u32) -> Vec<usize> {
+        let mut parts = Vec::new();
+        self.turn += 1;
+        let newest = self.write(
+            |_| every,
+            &Slots::default(),
+            usize::MAX / 16,
+            |part| {
+                assert!(part.len() <= Self::BYTES_MAX, "a part of {} bytes", part.len());
+                parts.push(part.len());
+            },
+        );
+        self.base.acknowledge(Decoded { newest, before: u64::MAX });
+        parts
+    }
+
+    const BYTES_MAX: usize = 1100;
+
+    /// Hands out the parts of the snapshot of this turn, but for those who are hidden; gives the number of the last.
+    fn write(
+        &mut self,
+        every: impl Fn(usize) -> u32,
+        hidden: &Slots,
+        budget_bytes: usize,
+        mut each: impl FnMut(&[u8]),
+    ) -> u64 {
+        self.versions.update(&mut self.world, &self.layouts);
+        let wire = WireLayouts::new(&self.layouts);
+        let mut visible = Slots::default();
+        crate::relevance::everything(&self.world, &mut visible);
+        hidden.iter().for_each(|slot| visible.remove(slot));
+        let mut frame = Frame {
+            layouts: wire.all(),
+            versions: &self.versions,
+            changes: &mut Changes::default(),
+            candidates: &mut Vec::new(),
+            holds_back: false,
+            resting: &mut Vec::new(),
+            turn: self.turn,
+            update_every: |entity: EntityId| every(entity.slot()),
+        };
+        let mut newest = 0;
+        let mut part = |number: u64, bits: &mut BitWriter, more: bool| {
+            each(bits.finish().expect("it has room"));
+            newest = number;
+            if more {
+                bits.clear();
+            }
+        };
+        let bits = &mut BitWriter::growing(2 * Self::BYTES_MAX);
+        let limits = (Self::BYTES_MAX, budget_bytes);
+        self.base.write(&mut frame, PlayerId(0), &visible, limits, &mut part, bits);
+        newest
+    }
+}
+
+#[test]
+fn a_crowd_in_which_little_changes_is_told_of_in_one_part() {
+    let mut told = Told::of(2000);
+    assert!(told.tell(1).len() > 4, "all is new");
+    told.paint(|slot| slot % 16 == 5);
+    assert_eq!(told.tell(1).len(), 1);
+    assert!(told.tell(1)[0] < 60, "nothing has changed");
+    // Whatever comes and goes, no part is longer than it may be; that is asserted above.
+    for round in 1..40 {
+        told.paint(|slot| slot * round % 7 < round % 9);
+        let gone = |slot: usize| slot % 41 == round;
+        let ids: Vec<_> = told.world.entities().map(|(id, _)| id).collect();
+        let gone: Vec<_> = ids.into_iter().filter(|id| gone(id.slot())).collect();
+        gone.into_iter().for_each(|id| _ = told.world.despawn(id));
+        (0..round % 30).for_each(|colour| _ = told.world.spawn(Crate { colour: colour as u8 }));
+        told.tell(1 + (round % 3) as u32);
+    }
+}
+
+#[test]
+fn who_is_told_of_rarely_has_turns_and_many_who_change_at_once_are_not_told_of_at_once() {
+    let mut told = Told::of(1000);
+    told.tell(4);
+    told.paint(|_| true);
+    let bytes = [0; 4].map(|_| told.tell(4).into_iter().sum::<usize>());
+    let (least, most) = (bytes.into_iter().min().unwrap(), bytes.into_iter().max().unwrap());
+    assert!(least > 200 && most < 2 * least, "{bytes:?}");
+    let after: usize = told.tell(4).into_iter().sum();
+    assert!(after < least / 4, "all have been told of: {after} bytes after {bytes:?}");
+}
+
+/// Crates that all change between snapshots and are told of in turns, while some go out of sight for a while: what comes
+/// back is shown as it is now, and nothing is shown that is older than its turns.
+fn what_comes_into_sight_is_shown_as_it_is(seed: u64, (loss, budget): (f64, usize)) {
+    const CRATES: usize = 400;
+    const SNAPSHOTS_UNDER_WAY: usize = 2;
+    let mut dice = Dice::new(seed, 1);
+    let mut told = Told::of(CRATES);
+    let (wire, mut tables) = (WireLayouts::new(&told.layouts), ServerTables::default());
+    let (mut screen, mut hidden) = (Table::default(), Slots::default());
+    let (mut under_way, mut came_back) = (VecDeque::new(), 0);
+    let colour = |table: &Table, slot: usize| table.record(slot, &wire.all()[2])[0] as u8;
+    for turn in 1..200_u64 {
+        told.paint(|_| true);
+        (told.turn, hidden) = (
+            turn,
+            (0..CRATES)
+                .filter(|slot| {
+                    let chance = if hidden.contains(*slot) { 0.4 } else { 0.05 };
+                    dice.chance(chance) != hidden.contains(*slot)
+                })
+                .collect(),
+        );
+        let mut parts = Vec::new();
+        told.write(|slot| 1 << (slot % 4), &hidden, budget, |part| parts.push(part.to_vec()));
+        let before = screen.visible.clone();
+        for part in parts {
+            if dice.chance(loss) {
+                continue;
+            }
+            let part = tables.read(&mut BitReader::new(&part), wire.all()).expect("it is whole");
+            screen.take_slots(part.table, part.slots, &part.held, wire.all());
+        }
+        for slot in screen.visible.iter() {
+            let age = (turn as u8).wrapping_sub(colour(&screen, slot).wrapping_sub(slot as u8));
+            let is_back = !before.contains(slot);
+            came_back += u32::from(is_back);
+            assert!(age == 0 || !is_back, "seed {seed}: {slot} is back, {age} snapshots old");
+            let is_punctual = loss > 0.0 || budget < usize::MAX / 16 || age < 1 << (slot % 4);
+            assert!(is_punctual, "seed {seed}: {slot} is {age} snapshots old");
+        }
+        under_way.push_back(tables.acknowledgement());
+        if under_way.len() > SNAPSHOTS_UNDER_WAY {
+            told.base.acknowledge(under_way.pop_front().expect("there are some"));
+        }
+    }
+    assert!(came_back > 1_000, "seed {seed}: {came_back} came back");
+}
+
+#[test]
+fn who_comes_into_sight_is_shown_as_it_is_and_who_is_told_of_rarely_no_older_than_its_turns() {
+    for seed in 1..=4 {
+        what_comes_into_sight_is_shown_as_it_is(seed, (0.0, usize::MAX / 16));
+        what_comes_into_sight_is_shown_as_it_is(seed, (0.1, usize::MAX / 16));
+        what_comes_into_sight_is_shown_as_it_is(seed, (0.1, 700));
+    }
+}
+
 /// How many parts the first snapshot of many has, in which all is new, and the next two, in each of which a few have
 /// changed; the client acknowledges each at once.
 #[test]
@@ -403,6 +573,8 @@ fn a_snapshot_in_many_parts_is_followed_by_one_in_few() {
             changes: &mut changes,
             candidates: &mut Vec::new(),
             holds_back: false,
+            resting: &mut Vec::new(),
+            turn: 0,
             update_every: |_| 1,
         };
         let (mut parts, mut newest) = (0, 0);

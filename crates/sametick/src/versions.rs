@@ -84,6 +84,7 @@ pub(crate) struct Versions {
     /// By slot, who stands there and who did before.
     tenancies: Vec<[Tenancy; 2]>,
     scratch: Table,
+    tick: Tick,
     /// What was named since the last sweep began.
     is_named: Vec<bool>,
 }
@@ -100,6 +101,7 @@ impl Default for Versions {
             owned: Vec::new(),
             tenancies: Vec::new(),
             scratch: Table::default(),
+            tick: Tick(0),
             is_named: Vec::new(),
         }
     }
@@ -110,6 +112,7 @@ impl Versions {
     pub(crate) fn update<E: Entities>(&mut self, world: &mut World<E>, layouts: &Layouts) {
         self.owned.clear();
         let since = world.tick();
+        self.tick = since;
         for (slot, tenant) in world.tenants_mut().enumerate() {
             self.grow(slot + 1);
             let [present, before] = &mut self.tenancies[slot];
@@ -138,6 +141,18 @@ impl Versions {
         let Some([present, before]) = self.tenancies.get(entity.slot()) else { return false };
         let then = if present.since <= at { present } else { before };
         then.tenant == Some(entity) && then.since <= at
+    }
+
+    /// Who stands in a slot, and since which update.
+    #[inline]
+    pub(crate) fn tenant(&self, slot: usize) -> Option<(EntityId, Tick)> {
+        let present = self.tenancies.get(slot)?[0];
+        Some((present.tenant?, present.since))
+    }
+
+    /// The tick of what was last taken in.
+    pub(crate) fn tick(&self) -> Tick {
+        self.tick
     }
 
     /// The newest of every slot as others see it.

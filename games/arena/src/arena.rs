@@ -235,7 +235,10 @@ impl Game for Arena {
         let own = world.owned::<Fighter>(viewer).filter(|_| world.len() > CROWD);
         let eye = own.map(|(_, own)| own.position);
         move |entity| {
-            let Some((eye, other)) = eye.zip(world.get::<Fighter>(entity)) else { return 1 };
+            let Some(eye) = eye else { return 1 };
+            let Some(other) = world.get::<Fighter>(entity) else {
+                return if world.get::<Seat>(entity).is_some() { SEATS_EVERY } else { 1 };
+            };
             let way = subtract(other.position, eye);
             let paces = FAR_METRES.iter().filter(|far| dot(way, way) > *far * *far).count();
             1 << paces
@@ -269,7 +272,9 @@ impl Game for Arena {
 /// With more entities than this in a match, fighters who are far away are told of in every second, fourth or eighth
 /// snapshot: a thousand on one field would fill any line.
 const CROWD: usize = 800;
-const FAR_METRES: [f32; 3] = [20.0, 40.0, 80.0];
+const FAR_METRES: [f32; 3] = [16.0, 32.0, 64.0];
+/// A list of a thousand scores is told of in every which snapshot.
+const SEATS_EVERY: u32 = 4;
 
 /// From where a player looks; none if it sees everything.
 fn eye(own: Option<&Fighter>, content: &Content) -> Option<Vector> {

@@ -80,6 +80,8 @@ pub struct Map {
     pub targets: Vec<TargetPlace>,
     /// What shines; of no meaning to the rules.
     pub lights: Vec<Light>,
+    /// How far one sees: behind that all is mist, and nobody is told of it. None is as far as there is nothing solid.
+    pub sight_metres: Option<f32>,
     brushes: Vec<Brush>,
     tree: Tree,
     bounds: Bounds,
@@ -111,6 +113,7 @@ impl Map {
             props: Vec::new(),
             targets: Vec::new(),
             lights: Vec::new(),
+            sight_metres: things::sight(world)?,
             tree: Tree::new(&boxes),
             brushes,
             bounds,

@@ -67,7 +67,8 @@ impl<'a> Solids<'a> {
             let bounds = entity.bounds().filter(|_| is_solid)?;
             Some(Body { id, bounds, is_fighter })
         };
-        let bodies = world.entities().filter_map(|(id, entity)| body(id, entity)).collect();
+        let mut bodies = Vec::with_capacity(world.len());
+        bodies.extend(world.entities().filter_map(|(id, entity)| body(id, entity)));
         let fighters_collide = content.tuning.fighters_collide;
         let movers = doors.chain(lifts).collect();
         let mut solids =

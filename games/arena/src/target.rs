@@ -47,9 +47,12 @@ impl Networked for Target {
 impl Target {
     /// Where it can be hit, if it is there.
     pub fn bounds(&self) -> Option<Bounds> {
-        let bounds =
-            Bounds { low: self.position, high: self.position }.grown([TARGET_HALF_METRES; 3]);
-        (self.health > 0).then_some(bounds)
+        (self.health > 0).then(|| self.body())
+    }
+
+    /// The room it takes, whether it is there or away.
+    pub(crate) fn body(&self) -> Bounds {
+        Bounds { low: self.position, high: self.position }.grown([TARGET_HALF_METRES; 3])
     }
 }
 

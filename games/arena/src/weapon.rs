@@ -218,19 +218,19 @@ fn fire(
     let weapon = fighter.weapon;
     let rewound = turn.rewound(shooter.player).as_millis_f64().round();
     let rewound_ms = rewound.min(f64::from(REWOUND_MS_MAX)) as u16;
+    let wall = |pellet| solids.ray(eye, along(eye, pellet, RANGE_METRES)).end;
+    let pellets = pellets(tuning, aim, shooter.id, turn);
+    let ways: Vec<_> = pellets.into_iter().map(|pellet| (pellet, wall(pellet))).collect();
+    let near = turn.near(shooter.player, world, |one, other| may_meet(one, other, eye, &ways));
+    let in_sight = |id: EntityId| {
+        let bounds = world.entity(id).and_then(Entity::bounds);
+        bounds.is_some_and(|bounds| solids.ray(eye, bounds.centre()).fraction >= 1.0)
+    };
     let mut first = None;
-    for pellet in pellets(tuning, aim, shooter.id, turn) {
-        let wall = solids.ray(eye, along(eye, pellet, RANGE_METRES)).end;
-        let hit = |world: &World<Entity>| nearest(world, shooter.id, eye, wall).map(|hit| hit.0);
-        let in_sight = |present: &World<Entity>, id: EntityId| {
-            let bounds = present.entity(id).and_then(Entity::bounds);
-            bounds.is_some_and(|bounds| solids.ray(eye, bounds.centre()).fraction >= 1.0)
-        };
-        let victim = turn.judge(shooter.player, world, hit, in_sight);
-        let seen = turn.seen_by(shooter.player, world);
-        let struck = nearest(seen, shooter.id, eye, wall).filter(|(id, _, _)| Some(*id) == victim);
-        let end = struck.map_or(wall, |(_, at, _)| at);
-        if let Some((victim, at, is_head)) = struck {
+    for (pellet, wall) in ways {
+        let struck = turn.judge_near(&near, |near| nearest(near, shooter.id, eye, wall), in_sight);
+        let end = struck.map_or(wall, |(_, (at, _))| at);
+        if let Some((victim, (at, is_head))) = struck {
             let damage = tuning.damage * if is_head { HEAD_TIMES } else { 1.0 };
             let knock = scale(pellet, tuning.knock * tuning.damage);
             let by = Some(shooter.id);
@@ -241,14 +241,28 @@ fn fire(
     first.unwrap_or(eye)
 }
 
+/// Whether one of the pellets may meet something that was between two of its states, alive in either or in none.
+fn may_meet(one: &Entity, other: &Entity, eye: Vector, ways: &[(Vector, Vector)]) -> bool {
+    // Rounded as it was shown, it may be a little beside.
+    const SLACK_METRES: f32 = 0.1;
+    let body = |entity: &Entity| match entity {
+        Entity::Fighter(fighter) => Some(body::bounds(fighter.position, false)),
+        Entity::Target(target) => Some(target.body()),
+        other => other.bounds(),
+    };
+    let Some((one, other)) = body(one).zip(body(other)) else { return false };
+    let between = one.joined(other).grown([SLACK_METRES; 3]);
+    ways.iter().any(|(_, wall)| between.crossed(eye, *wall).is_some())
+}
+
 /// What a bullet meets first on its way to a wall: what, where, and whether in the head.
 fn nearest(
-    world: &World<Entity>,
+    near: &mut dyn Iterator<Item = (EntityId, &Entity)>,
     shooter: EntityId,
     eye: Vector,
     wall: Vector,
-) -> Option<(EntityId, Vector, bool)> {
-    let others = world.entities().filter(|(id, _)| *id != shooter);
+) -> Option<(EntityId, (Vector, bool))> {
+    let others = near.filter(|(id, _)| *id != shooter);
     let crossed = others.filter_map(|(id, entity)| {
         let bounds = entity.bounds()?;
         Some((id, entity, bounds, bounds.crossed(eye, wall)?))
@@ -256,5 +270,5 @@ fn nearest(
     let (id, entity, bounds, fraction) = crossed.min_by(|a, b| a.3.total_cmp(&b.3))?;
     let at = along(eye, subtract(wall, eye), fraction);
     let is_high = at[2] > bounds.high[2] - body::HEAD_METRES;
-    Some((id, at, is_high && matches!(entity, Entity::Fighter(_))))
+    Some((id, (at, is_high && matches!(entity, Entity::Fighter(_)))))
 }

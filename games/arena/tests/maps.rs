@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use sametick::Dice;
-use sametick_arena::vector::Vector;
+use sametick_arena::vector::{Vector, length, subtract};
 use sametick_arena::{Content, Map, Mode, body, map};
 use std::sync::LazyLock;
 
@@ -105,12 +105,14 @@ fn every_item_can_be_walked_to_from_every_spawn() {
     }
 }
 
-/// 100 000 free lines between eyes and bodies, over all maps: none leads to a cell that counts as hidden.
+/// 100 000 free lines between eyes and bodies, over all maps: none that is as long as one sees there leads to a cell
+/// that counts as hidden.
 #[test]
 fn whatever_can_be_seen_is_told() {
     for (name, map) in &*MAPS {
         let visibility = map.visibility();
         let mut dice = Dice::new(5, 5);
+        let sight = map.sight_metres.unwrap_or(f32::INFINITY);
         let (mut lines, mut free) = (0, 0);
         while lines < 34_000 {
             let (from, to) = (anywhere(map, &mut dice), anywhere(map, &mut dice));
@@ -121,7 +123,7 @@ fn whatever_can_be_seen_is_told() {
                     bounds.low[axis] + (bounds.high[axis] - bounds.low[axis]) * dice.unit() as f32
                 });
                 lines += 1;
-                if map.visible(eye, at) {
+                if map.visible(eye, at) && length(subtract(eye, at)) <= sight {
                     free += 1;
                     assert!(visibility.sees(from, to), "{name}: {from:?} sees {at:?} of {to:?}");
                 }
@@ -132,6 +134,27 @@ fn whatever_can_be_seen_is_told() {
             "{name}: {free} of {lines} lines are free; {hidden:.1} % of all places are hidden"
         );
     }
+}
+
+#[test]
+fn who_is_further_away_than_one_sees_is_not_told_of() {
+    let (_, map) = MAPS.iter().find(|(name, _)| *name == "field").unwrap();
+    let sight = map.sight_metres.expect("the field is misty");
+    let visibility = map.visibility();
+    // Cells are of four metres here, and bodies reach out of them.
+    let surely = sight + 2.0 * 4.0 * 1.5 + 4.0;
+    let (mut dice, mut hidden) = (Dice::new(6, 6), 0);
+    for _ in 0..20_000 {
+        let (from, to) = (anywhere(map, &mut dice), anywhere(map, &mut dice));
+        if length(subtract(from, to)) > surely {
+            assert!(!visibility.sees(from, to), "{from:?} sees {to:?}");
+            hidden += 1;
+        }
+    }
+    assert!(hidden > 5_000, "{hidden} of 20000 are that far apart");
+    assert!(visibility.hidden_share() > 0.7, "{}", visibility.hidden_share());
+    let blind = map::FIELD.replace("\"sight\" \"1024\"", "\"sight\" \"-1\"");
+    assert!(Map::read(&blind).unwrap_err().to_string().contains("sees"));
 }
 
 #[test]

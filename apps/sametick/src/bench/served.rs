@@ -48,7 +48,7 @@ fn client_at(peer: Peer) -> usize {
     usize::from(u16::from_be_bytes([high, low]))
 }
 
-/// Of how many snapshots the server's view is remembered.
+/// Of how many ticks the server's view is remembered.
 const VIEWS_KEPT: usize = 32;
 
 /// What a server showed of late.

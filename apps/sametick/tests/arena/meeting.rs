@@ -12,6 +12,17 @@ fn bots(address: &str, arguments: &[&str]) -> Value {
 }
 
 #[test]
+fn a_crowd_joins_is_told_of_the_match_and_leaves() {
+    // So many that their snapshots take turns.
+    let (_server, address) = Running::serve(&["--players-max", "70"]);
+    let report = bots(&address, &["--count", "70", "--crowd", "--seconds", "2"]);
+    assert_eq!((&report["asked"], &report["joined"]), (&70.into(), &70.into()), "{report}");
+    assert_eq!(report["reasons"], serde_json::json!({}), "{report}");
+    assert_eq!(report["malformed"], 0);
+    assert!(report["snapshots"].as_u64() > Some(70), "{report}");
+}
+
+#[test]
 fn players_join_play_and_are_told_when_the_server_stops() {
     let (mut server, address) = Running::serve(&["--bots", "3"]);
     let report = bots(&address, &["--count", "6", "--seconds", "3"]);

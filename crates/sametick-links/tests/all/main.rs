@@ -3,6 +3,7 @@
 
 mod allocations;
 mod conditioner;
+mod drive;
 mod every_link;
 mod suite;
 mod tcp;

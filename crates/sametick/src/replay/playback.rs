@@ -13,7 +13,6 @@ use crate::game::{Emitted, Game, Sight, Sights, Turn, Verdict};
 use crate::record::{Layout, Precision};
 use crate::sight::{self, History, Past};
 use crate::world::{PlayerId, Tick, World};
-use std::cell::OnceCell;
 
 /// Tick, player and length of a message that was sent.
 pub(crate) const SENT_HEAD_BYTES: usize = 4 + 2 + 2;
@@ -277,12 +276,10 @@ impl<G: Game> Replay<G> {
             content: &self.content,
             tick_length: rates.tick_length,
         };
-        let sights = given.saw.into_iter().map(|(player, others, moment)| Sight {
-            player,
-            others,
-            moment,
-            world: OnceCell::new(),
-        });
+        let sights = given
+            .saw
+            .into_iter()
+            .map(|(player, others, moment)| Sight::new(player, others, moment));
         let turn = Turn {
             joined: &joined,
             left: &left,

@@ -175,7 +175,7 @@ impl Recorder {
         if self.is_over {
             return;
         }
-        let asked = sights.iter().filter(|sight| sight.world.get().is_some());
+        let asked = sights.iter().filter(|sight| sight.is_asked.get());
         let saw = asked.map(|sight| -> Saw { (sight.player, sight.others, sight.moment) });
         self.bases.write_step::<G>(&mut self.bits, layout, tick, came_and_went, commands, saw);
     }

@@ -60,12 +60,14 @@ impl<G: Game> SnapshotServer<G> {
         }
     }
 
-    /// Hands out what a player is to be told of events: whether reliably, and the message.
-    pub(crate) fn take_events(&mut self, to: PlayerId) -> Vec<(bool, Arc<[u8]>)> {
-        let player = find(&mut self.players, to);
-        let events = player.map(|player| std::mem::take(&mut player.events)).unwrap_or_default();
-        self.record_sent(to, &events);
-        events
+    /// Hands out what a player is to be told of events: whether reliably, and the message. The memory of what was
+    /// handed out before is used again.
+    pub(crate) fn take_events(&mut self, to: PlayerId, taken: &mut Vec<(bool, Arc<[u8]>)>) {
+        taken.clear();
+        if let Some(player) = find(&mut self.players, to) {
+            std::mem::swap(&mut player.events, taken);
+        }
+        self.record_sent(to, taken);
     }
 }
 

@@ -2,7 +2,7 @@
 //! of cells or fighters.
 
 use super::Map;
-use crate::vector::{Bounds, Vector, along};
+use crate::vector::{Bounds, Vector, along, length};
 
 /// The side of a cube: walls thinner than this hide nothing.
 pub(super) const CUBE_METRES: f32 = 0.5;
@@ -195,6 +195,14 @@ impl Range {
     /// Its middle, counted in cubes.
     pub(super) fn middle(self) -> Vector {
         [0, 1, 2].map(|axis| (self.low[axis] + self.high[axis]) as f32 / 2.0)
+    }
+
+    /// How far it is to another at the nearest, counted in cubes.
+    pub(super) fn gap(self, other: Self) -> f32 {
+        let gap = |axis: usize| {
+            (other.low[axis] - self.high[axis]).max(self.low[axis] - other.high[axis]).max(0) as f32
+        };
+        length([0, 1, 2].map(gap))
     }
 
     /// The axis to halve it on and how wide it is there; nothing if it cannot be halved.

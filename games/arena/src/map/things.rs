@@ -2,6 +2,7 @@
 //!
 //! | class | keys | becomes |
 //! |---|---|---|
+//! | `worldspawn` | `message`, `sight`, brushes | the map: its title, how far one sees in it, what is solid |
 //! | `info_player_start`, `info_player_deathmatch` | `origin`, `angle`, `team` | a spawn, feet 24 units lower |
 //! | `item_health`, `item_armor`, `item_bullets`, `item_shells`, `item_rockets` | `origin` | an item |
 //! | `func_door` | `angle` (-1 up, -2 down), `speed`, `lip`, brushes | a door |
@@ -175,6 +176,15 @@ fn brush(text: &BrushText) -> Result<Brush, MapError> {
         ));
     }
     Brush::new(faces).ok_or_else(|| error(text.line, "the faces of the brush enclose nothing"))
+}
+
+/// How far one sees in a map, if it says so.
+pub(super) fn sight(world: &Block) -> Result<Option<f32>, MapError> {
+    let metres = number(world, "sight", 0.0)? / UNITS_PER_METRE;
+    if metres < 0.0 {
+        return Err(error(world.line, "one sees no less far than nothing"));
+    }
+    Ok((metres > 0.0).then_some(metres))
 }
 
 /// Fills the lists of a map.

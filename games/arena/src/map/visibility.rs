@@ -5,7 +5,8 @@
 //! is solid. All lines between two boxes cross any plane between them inside a rectangle that is easily
 //! found; if every cube of that rectangle is solid, nothing of one box can be seen from the other. Where no
 //! single plane does it, the boxes are halved and each half has its own. Whatever cannot be
-//! proven hidden within a bounded effort counts as visible. Doors and lifts hide nothing.
+//! proven hidden within a bounded effort counts as visible. Doors and lifts hide nothing. Where a map says how far one
+//! sees, cells are hidden from each other that are further apart than that at their nearest.
 
 use super::Map;
 use super::cubes::{CUBE_METRES, Cubes, Range};
@@ -17,6 +18,9 @@ use sametick::relevance::Cells;
 const CELL_CUBES: i32 = 8;
 /// How many cells there are at most; larger maps have larger ones.
 const CELLS_MAX: usize = 1536;
+/// And where one does not see far: few pairs of them are looked at, and the smaller they are the less is told of that
+/// is behind the mist.
+const MISTY_CELLS_MAX: usize = 4096;
 /// How often a pair of cells is halved at most before it counts as visible.
 const HALVINGS_MAX: u32 = 32;
 /// Cells further apart than this are not halved: it rarely helps, and there are many of them.
@@ -49,7 +53,8 @@ impl Visibility {
         let cubes = Cubes::new(map, CELL_CUBES);
         let mut cell = [CELL_CUBES; 3];
         let (mut size, mut boxes) = cells_of(&cubes, cell);
-        while boxes.iter().flatten().count() > CELLS_MAX {
+        let most = if map.sight_metres.is_some() { MISTY_CELLS_MAX } else { CELLS_MAX };
+        while boxes.iter().flatten().count() > most {
             (cell[0], cell[1]) = (cell[0] * 2, cell[1] * 2);
             (size, boxes) = cells_of(&cubes, cell);
         }
@@ -232,6 +237,9 @@ fn samples(cubes: &Cubes, range: Range) -> Vec<Vector> {
 
 /// Whether it cannot be ruled out that two cells see each other.
 fn may_see(cubes: &Cubes, map: &Map, one: &Cell, other: &Cell) -> bool {
+    if map.sight_metres.is_some_and(|sight| one.reach.gap(other.reach) * CUBE_METRES > sight) {
+        return false;
+    }
     let firsts = one.samples.first().zip(other.samples.first());
     if firsts.is_some_and(|(from, to)| map.visible(*from, *to)) {
         return true;

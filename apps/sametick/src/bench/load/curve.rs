@@ -26,6 +26,10 @@ const COLUMNS: [(&str, &str, f64); 5] = [
 
 pub(super) fn run(options: &Options, content: &Content) -> anyhow::Result<()> {
     let (mut points, mut verified) = (Vec::new(), true);
+    if !content.tuning.sees_all {
+        // Found out once for all of them.
+        content.map.visibility();
+    }
     if !options.json {
         let headings = COLUMNS.map(|(_, heading, _)| format!("{heading:>18}")).concat();
         print(&format!("{:>8}{headings}\n", "players"))?;
