@@ -4,8 +4,9 @@
 use crate::stop::Stop;
 use crate::{address, page, print};
 use clap::Args;
-use sametick::theatre::run as play;
+use sametick::theatre::{Scene, run as play};
 use sametick_arena::theatre::Staged;
+use sametick_hello::Greeting;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -30,11 +31,8 @@ pub(crate) struct Options {
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     if options.trace {
-        for scene in Staged::all() {
-            let trace = play(&scene, &scene.setup()).trace();
-            print(&format!("{} {trace:016x}\n", scene.key))?;
-        }
-        return Ok(());
+        Staged::all().iter().try_for_each(tell)?;
+        return tell(&Greeting);
     }
     let link = page::alone(options.page)?;
     for place in page::addresses(&link) {
@@ -45,4 +43,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         std::thread::sleep(NAP);
     }
     Ok(())
+}
+
+/// What a scene comes to.
+fn tell(scene: &impl Scene) -> anyhow::Result<()> {
+    let poster = scene.poster();
+    let trace = play(scene, &poster.setup()).trace();
+    print(&format!("{} {trace:016x}\n", poster.key))
 }

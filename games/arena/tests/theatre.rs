@@ -1,6 +1,6 @@
 //! The claims of the theatre's scenes: each of their sentences is measured, on seeded runs.
 
-use sametick::theatre::{Recorded, Setup, Wire, run};
+use sametick::theatre::{Recorded, Scene, Setup, Wire, run};
 use sametick::{Model, Span};
 use sametick_arena::scenes::{RUN_SPEED, RUNNER, SHOOTER};
 use sametick_arena::theatre::{Staged, approaches, passed_behind, pressed_and_moved};
@@ -94,7 +94,7 @@ fn crossing_every_shot_misses_by_speed_times_delay_and_half_life_makes_them_hit(
         let margin = shown.frames[shot.frame].panes[A].margin_ms.unwrap() / 1000.0;
         let foretold = RUN_SPEED * (ping + snapshot + margin.max(0.0)) as f32;
         let off = behind - foretold;
-        assert!(off.abs() <= 1.5 * TICK_METRES, "{behind} m behind, {foretold} m foretold");
+        assert!(off.abs() <= TICK_METRES, "{behind} m behind, {foretold} m foretold");
     }
     let (shots, hit) = hits(&under(&scene, Model::HALF_LIFE));
     assert!(shots >= 12 && hit == shots, "{hit} of {shots}");

@@ -1,5 +1,6 @@
 //! What is kept of a scene: every pane of every tick, every packet, every shot; and what can be measured of it.
 
+use super::Hand;
 use crate::entity::EntityId;
 use crate::rates::Rates;
 use crate::record::mix;
@@ -48,6 +49,8 @@ pub struct Setup {
     pub begins: Span,
     /// For how long it is kept.
     pub length: Span,
+    /// What a reader who has taken A's keys asks for.
+    pub hand: Hand,
 }
 
 /// What a shape is, for whoever draws it.
