@@ -11,7 +11,7 @@ pub(crate) use link::Wanted;
 pub use stage::Theatre;
 
 use repertoire::{GAMES, Live, Staging, scenes};
-use sametick::theatre::{Cargo, Keys, Moment, Poster, Recorded, ShapeKind};
+use sametick::theatre::{Cargo, HEADERS_BYTES, Keys, Moment, Poster, Recorded, ShapeKind};
 use sametick::{Model, PlayerId, Span};
 use std::fmt::Write;
 
@@ -195,7 +195,11 @@ impl Performance {
             list(ways.map(|sum| format!("[{},{},{}]", sum.packets, sum.bytes, sum.lost)))
         });
         add("sums", list(sums));
-        let ends = recorded.channel.iter().map(|(packets, bytes)| format!("[{packets},{bytes}]"));
+        let ends = recorded.channel.iter().map(|ways| {
+            list(ways.map(|sum| {
+                format!("[{},{}]", sum.packets, sum.bytes - HEADERS_BYTES * sum.packets)
+            }))
+        });
         add("ends", list(ends));
         add("model", quoted(wanted.model.name));
         add("ticks", wanted.ticks.to_string());

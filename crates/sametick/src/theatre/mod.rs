@@ -12,7 +12,7 @@ mod scene;
 
 pub use hand::{HAND_CHANGES_MAX, Hand, Keys};
 pub use recorded::{
-    Cargo, Frame, Packet, Pane, Recorded, Setup, Shape, ShapeKind, Shot, Sum, Wire,
+    Cargo, Frame, HEADERS_BYTES, Packet, Pane, Recorded, Setup, Shape, ShapeKind, Shot, Sum, Wire,
 };
 #[cfg(feature = "secure")]
 pub use run::{Running, run};

@@ -44,7 +44,7 @@ struct Guest<G: Game> {
     down: Way,
     margin_ms: Option<f64>,
     correction: f32,
-    sent_before: (u64, u64),
+    counted_before: [Sum; 2],
 }
 
 /// A scene that is being played: for whoever takes A's keys while it goes on. What it comes to is what [`run`] makes
@@ -181,7 +181,7 @@ impl<P: Play> Running<P> {
                 down: way(2, wire.silent),
                 margin_ms: None,
                 correction: 0.0,
-                sent_before: (0, 0),
+                counted_before: [Sum::default(); 2],
             }
         });
         let guests = guests.collect();
@@ -233,7 +233,7 @@ impl<P: Play> Running<P> {
         for guest in &mut self.guests {
             guest.up.before = *guest.up.pipe.statistics();
             guest.down.before = *guest.down.pipe.statistics();
-            guest.sent_before = sent(&guest.client);
+            guest.counted_before = counted(&self.server, &guest.client);
             (guest.up.under_way, guest.down.under_way) = (VecDeque::new(), VecDeque::new());
         }
         // Who is under way from before is not kept, and shall not be taken for who comes after.
@@ -380,15 +380,26 @@ impl<P: Play> Running<P> {
                 }
             };
             self.recorded.sums.push([sum(&guest.up), sum(&guest.down)]);
-            let (now, before) = (sent(&guest.client), guest.sent_before);
-            self.recorded.channel.push((now.0 - before.0, now.1 - before.1));
+            let (now, before) = (counted(&self.server, &guest.client), guest.counted_before);
+            self.recorded.channel.push([0, 1].map(|way| Sum {
+                packets: now[way].packets - before[way].packets,
+                bytes: now[way].bytes - before[way].bytes,
+                lost: 0,
+            }));
         }
     }
 }
 
-/// How many packets and bytes a client's connection has counted.
-fn sent<G: Game>(client: &Client<G>) -> (u64, u64) {
-    client.statistics().map_or((0, 0), |counted| (counted.packets_sent, counted.bytes_sent))
+/// What both ends of a client's connection have counted as sent: up, and down.
+fn counted<G: Game>(server: &Server<G>, client: &Client<G>) -> [Sum; 2] {
+    let down = client.me().and_then(|me| server.statistics(me));
+    [client.statistics(), down].map(|counted| {
+        counted.map_or(Sum::default(), |counted| Sum {
+            packets: counted.packets_sent,
+            bytes: counted.bytes_sent,
+            lost: 0,
+        })
+    })
 }
 
 fn packet(player: u16, is_up: bool, sent: Time, bytes: usize, cargo: Cargo) -> Packet {
