@@ -31,7 +31,7 @@ function camera(run, width, height) {
   const [cos, sin, up, flat] = [Math.cos(TURN), Math.sin(TURN), Math.cos(lift), Math.sin(lift)];
   const scale = Math.min(width / metres, (height - 24) / (metres * 0.66 * flat + 1.8 * up));
   return {
-    scale, up, width, height,
+    scale, up, width, height, taken: [],
     at: (x, y, z = 0) => {
       const [east, north] = [x - cx, y - cy];
       return [width / 2 + (east * cos + north * sin) * scale, height / 2 + 12 + ((east * sin - north * cos) * flat - z * up) * scale];
@@ -54,6 +54,16 @@ export function label(context, text, x, y, colour, align = "center") {
   context.fillStyle = colour;
   context.fillText(text, x, y);
   context.textAlign = "left";
+}
+
+// The same where nothing else is written yet: further up or down otherwise.
+export function labelFree(context, view, text, x, y, colour, step) {
+  const half = context.measureText(text).width / 2 + 2;
+  const middle = Math.max(half, Math.min(view.width - half, x));
+  let at = y;
+  for (let turn = 0; turn < 4 && view.taken.some((other) => Math.abs(other.x - middle) < other.half + half && Math.abs(other.y - at) < 13); turn++) at += step;
+  view.taken.push({ x: middle, y: at, half });
+  label(context, text, middle, at, colour);
 }
 
 export const people = (shapes) => shapes.filter((shape) => shape.kind === 0);
@@ -91,9 +101,11 @@ function drawAbove(context, run, number, index, t, outline, width, height) {
   const view = camera(run, width, height);
   floor(context, view, run);
   const frame = run.frames[number];
-  const shapes = frame.panes[index].shapes;
+  // Who threw a thing is known to the server, if not here.
+  const known = (shape) => (shape.kind > 0 && shape.owner < 0 ? { ...shape, owner: frame.panes[0].shapes.find((other) => other.id === shape.id)?.owner ?? -1 } : shape);
+  const shapes = frame.panes[index].shapes.map(known);
   const viewer = people(shapes).find((shape) => shape.owner === 0);
-  if (viewer) unseen(context, view, run, viewer);
+  if (viewer) unseen(context, view, run, viewer, people(shapes), index === 0);
   people(shapes).forEach((shape) => trail(context, view, run, number, index, shape));
   const things = [
     ...run.blocks.map((corners) => ({ north: (corners[1] + corners[4]) / 2, draw: () => block(context, view, corners) })),
@@ -120,7 +132,7 @@ function floor(context, view, run) {
 }
 
 // The floor that A cannot see from where this pane has A.
-function unseen(context, view, run, { x, y }) {
+function unseen(context, view, run, { x, y }, others, isNamed) {
   context.fillStyle = "#5662722E";
   for (const [a, b, , c, d] of run.blocks) {
     const middle = Math.atan2((b + d) / 2 - y, (a + c) / 2 - x);
@@ -135,6 +147,15 @@ function unseen(context, view, run, { x, y }) {
     };
     path(context, [first, far(first), far(last), last].map((point) => view.at(...point)));
     context.fill();
+    if (!isNamed) continue;
+    const reach = Math.hypot((a + c) / 2 - x, (b + d) / 2 - y) + 3;
+    const turn = middle + (corners[0].off + corners[3].off) / 2;
+    const [wx, wy] = view.at(x + Math.cos(turn) * reach, y + Math.sin(turn) * reach);
+    context.font = "12px system-ui, sans-serif";
+    const [lx, ly] = [Math.max(46, Math.min(view.width - 46, wx)), Math.max(40, Math.min(view.height - 12, wy))];
+    const isFree = others.every((other) => { const [ox, oy] = view.at(other.x, other.y); return Math.abs(ox - lx) > 60 || Math.abs(oy - ly) > 40; });
+    if (isFree) label(context, "hidden from A", lx, ly, SLATE);
+    context.fillStyle = "#5662722E";
   }
 }
 
@@ -193,7 +214,7 @@ function person(context, view, shape) {
   context.ellipse(x + half * 0.3, y, half * 1.25, half * 0.85, 0, 0, Math.PI * 2);
   context.fill();
   context.strokeStyle = INK;
-  if (!shape.alive) return fallen(context, shape, x, y, half, colour);
+  if (!shape.alive) return fallen(context, view, shape, x, y, half, colour);
   const [chest, reach] = [shape.z + shape.height * 0.66, shape.radius + 0.55];
   const gun = () => {
     const [gx, gy] = view.at(shape.x + Math.cos(shape.facing) * reach, shape.y + Math.sin(shape.facing) * reach, chest);
@@ -221,10 +242,10 @@ function person(context, view, shape) {
     gun();
   }
   context.font = "600 13px system-ui, sans-serif";
-  label(context, nameOf(shape.owner), Math.max(14, Math.min(view.width - 14, x)), Math.max(13, top - 5), colour);
+  labelFree(context, view, nameOf(shape.owner), x, Math.max(13, top - 5), colour, -14);
 }
 
-function fallen(context, shape, x, y, half, colour) {
+function fallen(context, view, shape, x, y, half, colour) {
   context.globalAlpha = 0.5;
   context.fillStyle = colour;
   context.beginPath();
@@ -240,7 +261,7 @@ function fallen(context, shape, x, y, half, colour) {
   context.moveTo(x + half, y - half * 0.7); context.lineTo(x - half, y + half * 0.8);
   context.stroke();
   context.font = "600 13px system-ui, sans-serif";
-  label(context, `${nameOf(shape.owner)} is dead`, x, y - half - 7, colour);
+  labelFree(context, view, `${nameOf(shape.owner)} is dead`, x, y + half + 15, colour, 14);
 }
 
 function thing(context, view, shape) {
@@ -262,7 +283,7 @@ function thing(context, view, shape) {
 function truths(context, view, references, believed) {
   for (const real of references) {
     const shown = believed.find((shape) => shape.id === real.id);
-    if (!shown || !real.alive) continue;
+    if (!shown?.alive) continue;
     const metres = Math.hypot(real.x - shown.x, real.y - shown.y, real.z - shown.z);
     if (metres < 0.05) continue;
     const { x, y, half } = capsule(context, view, real);
@@ -274,13 +295,14 @@ function truths(context, view, references, believed) {
     const [sx, sy] = view.at(shown.x, shown.y, shown.z);
     context.beginPath(); context.moveTo(sx, sy); context.lineTo(x, y); context.stroke();
     context.font = "600 12px system-ui, sans-serif";
-    if (metres > 0.1) label(context, `${Math.round(metres * 100)} cm`, (x + sx) / 2, Math.min(view.height - 4, Math.max(y, sy) + half + 12), INK);
+    if (metres > 0.1) labelFree(context, view, `${Math.round(metres * 100)} cm`, (x + sx) / 2, Math.min(view.height - 4, Math.max(y, sy) + half + 12), INK, 13);
   }
 }
 
 export const verdictOf = (shot) => (shot.hit ? "hit" : shot.seen ? "refused" : "missed");
 
 function shots(context, view, run, frame, index, t) {
+  const newest = run.shots.findLast((shot) => shot.at <= t);
   for (const shot of run.shots) {
     const passed = t - (index === shot.by + 1 ? shot.shownAt : shot.at);
     if (passed >= 0 && passed < SHOT_SECONDS && shot.line && (index === 0 || index === shot.by + 1)) {
@@ -300,8 +322,11 @@ function shots(context, view, run, frame, index, t) {
     context.strokeStyle = COLOURS[1 - shot.by] ?? INK;
     context.lineWidth = 2;
     context.setLineDash([1.5, 4]);
+    context.globalAlpha = shot === newest ? 1 : 0.35;
     context.stroke();
+    context.globalAlpha = 1;
     context.setLineDash([]);
+    if (shot !== newest) continue;
     context.font = "600 12px system-ui, sans-serif";
     // Beside it, where the target is not.
     const words = `looked ${Math.round(shot.back)} ms back: ${verdictOf(shot)}`;

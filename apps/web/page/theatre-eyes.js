@@ -1,7 +1,7 @@
 // Draws a player's pane from behind that player's own eyes. Keeps nothing between calls.
 import { FLOOR, INK, PAPER, SHADE, SHADE_SIDE, WALL, WARN, COLOURS, colourOf, label, nameOf, path, people, references } from "./theatre-draw.js";
 
-const NEAR_METRES = 0.15, EYE_SHARE = 0.92, HALF_FIELD = (80 / 360) * Math.PI, GRID_METRES = 2, GRID_REACH = 40;
+const NEAR_METRES = 0.15, EYE_SHARE = 0.92, HALF_FIELD = (80 / 360) * Math.PI, GRID_METRES = 2, GRID_REACH = 26;
 const SHOT_SECONDS = 0.25;
 
 // From metres to the screen: places in front of the eye, and how many dots a metre has there.

@@ -1,12 +1,12 @@
 // Draws packets and the plot of a run on one axis of time, and says what is under the pointer. Keeps nothing between calls.
 import { COLOURS, INK, LETTERS, PAPER, RULE, SLATE, WARN, prepare } from "./theatre-draw.js";
 
-const WINDOW_SECONDS = 2, STRIP = 30, LEFT = 58, BAR = 13;
+const STRIP = 30, LEFT = 58, BAR = 13;
 const LANE_A = BAR + 4;
 const GREY = "#8A9199";
 // Fixed, so that runs compare: least, most, unit, what it is.
 const SCALES = {
-  error: [0, 250, "cm", "how far from where the server has the other"],
+  error: [0, 400, "cm", "how far from where the server has the other"],
   margin: [-50, 100, "ms", "how early commands are at the server"],
   bytes: [0, 12000, "B/s", "on the line, both ways"],
 };
@@ -15,13 +15,15 @@ const laneOf = (height) => {
   const last = height - STRIP - BAR - 18;
   return [LANE_A, (LANE_A + last) / 2, last];
 };
-const axis = (width, t) => (time) => LEFT + ((time - t) / WINDOW_SECONDS + 0.5) * (width - LEFT);
+// Two seconds around the playhead; one where there is little room.
+const windowSeconds = (width) => (width < 600 ? 1 : 2);
+const axis = (width, t) => (time) => LEFT + ((time - t) / windowSeconds(width) + 0.5) * (width - LEFT);
 
 // What a place on the wire's canvas means.
 export function windowOf(canvas, run, t, x, y, isStrip = y > canvas.clientHeight - STRIP) {
-  const wide = canvas.clientWidth - LEFT;
-  const time = isStrip ? ((x - LEFT) / wide) * run.end : t + ((x - LEFT) / wide - 0.5) * WINDOW_SECONDS;
-  return { isStrip, time, perPixel: WINDOW_SECONDS / wide };
+  const [wide, seconds] = [canvas.clientWidth - LEFT, windowSeconds(canvas.clientWidth)];
+  const time = isStrip ? ((x - LEFT) / (wide - 8)) * run.end : t + ((x - LEFT) / wide - 0.5) * seconds;
+  return { isStrip, time, perPixel: seconds / wide };
 }
 
 function ends(packet, lanes, toX) {

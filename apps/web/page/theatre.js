@@ -14,7 +14,8 @@ const isNarrow = () => innerWidth <= 700;
 const SPEEDS = [1, 1 / 4, 1 / 16];
 const SPEED_NAMES = ["1×", "¼×", "¹⁄₁₆×"];
 const OUTLINES = ["server", "own", "none"];
-const OUTLINE_NAMES = { server: "where the server has them now", own: "where each has itself", none: "no outlines" };
+const OUTLINE_NAMES = { server: "where the server has them", own: "where each has itself", none: "no outlines" };
+const SHORT_NAMES = { server: "server's now", own: "own screen's", none: "no outlines" };
 // Milliseconds there and back, milliseconds at most each way, per cent each way.
 const PRESETS = {
   LAN: [2, 0, 0], fibre: [15, 1, 0], "Wi-Fi": [35, 12, 1], mobile: [80, 25, 2], ocean: [180, 6, 0], awful: [250, 60, 8],
@@ -230,9 +231,8 @@ function controls() {
   const rate = Math.round((run.ticks / run.snapshots) * 10) / 10;
   document.querySelector("[data-more='server']").textContent = isNarrow() ? `${run.ticks}/${rate} Hz` : `${run.ticks} ticks, ${rate} snapshots/s`;
   const outline = OUTLINES[page.outline];
-  byId("outline").innerHTML = `<span><i class="solid"></i>believed</span><span>${outline === "none" ? "" : '<i class="dashed"></i>'}${isNarrow() ? { server: "server's now", own: "own screen", none: "no outlines" }[outline] : OUTLINE_NAMES[outline]}</span>`
-    + (run.blocks.length && !isNarrow() ? '<span class="hides"><i class="shade"></i>hidden from A</span>' : "");
-  if (!isNarrow() && outline === "server" && run.blocks.length) byId("outline").children[1].lastChild.textContent = "server's now";
+  const words = (isNarrow() ? SHORT_NAMES : OUTLINE_NAMES)[outline];
+  byId("outline").innerHTML = `<span><i class="solid"></i>believed</span><span>${outline === "none" ? "" : '<i class="dashed"></i>'}${words}</span>`;
 }
 
 function draw() {

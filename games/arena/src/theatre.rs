@@ -104,7 +104,7 @@ impl Staged {
             ],
             model: Model::HALF_LIFE,
             pings: [100, 30],
-            focus: [3.0, -2.0, 16.0],
+            focus: [2.2, -1.75, 15.4],
             acts: acts([Script::Stand { at: stand }, run], [Look::At(RUNNER), Look::Ahead]),
             trigger: Trigger::Leaving(CORNER_EDGE_X - 0.35),
             ..Self::new(&[wall], [stand, cover])
@@ -224,7 +224,7 @@ impl Staged {
             ],
             model: Model::QUAKE3,
             pings: [120, 40],
-            focus: [0.0, -4.0, 22.0],
+            focus: [0.0, -5.6, 24.0],
             acts: acts([Script::Stand { at: stand }, dash], [Look::Lead(RUNNER), Look::Ahead]),
             trigger: Trigger::InSight,
             ..Self::new(&[], [stand, from])

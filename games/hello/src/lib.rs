@@ -25,7 +25,7 @@ const WALK_SECONDS: f32 = 2.4;
 const TURN_SECONDS: f32 = 1.5 * WALK_SECONDS;
 const TURN_WITHIN_SECONDS: f32 = 1.1;
 /// They are on one line; the stage has a lane for each, so that they can be told apart.
-const LANE_METRES: f32 = 5.0;
+const LANE_METRES: f32 = 8.0;
 
 /// Both players walk to and fro, and turn in the same tick.
 #[derive(Clone, Copy, Debug, Default)]
@@ -71,8 +71,7 @@ impl Scene for Greeting {
             title: "Hello",
             sentences: [
                 "A and B walk to and fro and turn in the same tick.",
-                "On its own screen A turns before the server knows of it, and B turns late; without prediction A \
-                 itself turns late, too.",
+                "On A's screen A turns before the server knows of it, and B turns late; under quake both do.",
             ],
             model: Model::HALF_LIFE,
             pings: [200, 30],
