@@ -3,6 +3,7 @@
 
 pub(crate) mod browser;
 mod picture;
+mod relay;
 mod server;
 
 use std::env;
@@ -48,7 +49,7 @@ macro_rules! tests {
 
 tests! {
     isolation, joins_and_walks, restart, closed_tab, first_screen, shoots, conditions, background, contrast, screens,
-    theatre,
+    theatre, outside, matches, hands,
 }
 
 pub(crate) fn run(options: &EndToEnd) -> Result<ExitCode> {
@@ -65,7 +66,9 @@ pub(crate) fn run(options: &EndToEnd) -> Result<ExitCode> {
         let wanted = |name: &&&str| options.filter.as_ref().is_none_or(|part| name.contains(part));
         let mut failed = 0;
         for name in TESTS.iter().filter(wanted) {
-            match run_one(name, &stage).await {
+            let result = run_one(name, &stage).await;
+            stage.driver.close().await;
+            match result {
                 Ok(()) => println!("e2e: {name}: ok"),
                 Err(error) => {
                     failed += 1;
@@ -86,10 +89,9 @@ fn target() -> Result<PathBuf> {
 /// Builds page and server, not as released.
 fn build(target: &Path) -> Result<PathBuf> {
     let cargo = || Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    for arguments in [
-        &["run", "--quiet", "--locked", "--package", "xtask", "--", "web"][..],
-        &["build", "--quiet", "--locked", "--package", "sametick-app"],
-    ] {
+    for arguments in
+        [&["xtask", "web"][..], &["build", "--quiet", "--locked", "--package", "sametick-app"]]
+    {
         if !cargo().args(arguments).status().context("cannot start cargo")?.success() {
             bail!("`cargo {}` failed", arguments.join(" "));
         }

@@ -7,6 +7,7 @@ mod content;
 mod crew;
 mod host;
 mod line;
+mod matches;
 mod page;
 mod play;
 mod recording_file;

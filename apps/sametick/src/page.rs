@@ -13,7 +13,7 @@ use axum::middleware;
 use axum::response::Response;
 use clap::Args;
 use sametick_links::web::{Door, SESSIONS_MAX, WebConfig, WebLink};
-pub(crate) use session::Match;
+pub(crate) use session::{Beside, Match};
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::PathBuf;
@@ -67,6 +67,7 @@ impl Options {
             None if is_usual => (SocketAddr::from(USUAL), false),
             Some(Place::Off) | None => return Ok(None),
         };
+        let (facts, board, beside) = (game.facts.clone(), game.board.clone(), game.beside.clone());
         let started = self.start(page, game.clone());
         let started = match started {
             Err(error) if !is_chosen && error.kind() == ErrorKind::AddrInUse => {
@@ -74,10 +75,22 @@ impl Options {
             }
             started => started,
         };
-        started.map(Some).map_err(|error| match error.kind() {
+        let web = started.map_err(|error| match error.kind() {
             ErrorKind::Other => anyhow!("{error}"),
             _ => address::refused(&error, page, "--page", "TCP"),
-        })
+        })?;
+        beside.add(web.door().page().port(), facts, board);
+        Ok(Some(web))
+    }
+
+    /// The same at free ports, for another match.
+    pub(crate) fn elsewhere(&self) -> Self {
+        let free = |place: Place| match place {
+            Place::At(address) => Place::At(SocketAddr::new(address.ip(), 0)),
+            Place::Off => Place::Off,
+        };
+        let (page, webtransport) = (self.page.map(free), self.webtransport.map(free));
+        Self { page, webtransport, ..self.clone() }
     }
 
     fn start(&self, page: SocketAddr, game: Match) -> std::io::Result<WebLink> {

@@ -3,9 +3,11 @@
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
+use fantoccini::actions::{InputSource, KeyAction, KeyActions};
+use fantoccini::wd::WindowHandle;
 use fantoccini::{Client, ClientBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Map, Value, json};
@@ -42,7 +44,8 @@ pub(crate) struct Driver {
     address: String,
     browser: PathBuf,
     profiles: PathBuf,
-    opened: AtomicU32,
+    /// All browsers that were ever started; those that are gone do not mind being closed.
+    opened: Mutex<Vec<Client>>,
 }
 
 impl Driver {
@@ -67,12 +70,12 @@ impl Driver {
         std::thread::spawn(move || lines.for_each(drop));
         let profiles = std::env::temp_dir().join(format!("sametick-e2e-{}", std::process::id()));
         let address = format!("http://127.0.0.1:{port}");
-        Ok(Self { process, address, browser, profiles, opened: AtomicU32::new(0) })
+        Ok(Self { process, address, browser, profiles, opened: Mutex::default() })
     }
 
     /// A browser that nobody has used.
     async fn browser(&self) -> Result<Client> {
-        let number = self.opened.fetch_add(1, Ordering::Relaxed);
+        let number = self.opened.lock().unwrap_or_else(PoisonError::into_inner).len();
         let profile = self.profiles.join(number.to_string());
         let mut arguments: Vec<String> = FLAGS.map(str::to_owned).to_vec();
         arguments.push(format!("--user-data-dir={}", profile.display()));
@@ -82,7 +85,17 @@ impl Driver {
         capabilities.insert("goog:loggingPrefs".into(), json!({ "browser": "ALL" }));
         let mut builder = ClientBuilder::new(HttpConnector::new());
         let opened = builder.capabilities(capabilities).connect(&self.address).await;
-        opened.context("the driver starts no browser")
+        let client = opened.context("the driver starts no browser")?;
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner).push(client.clone());
+        Ok(client)
+    }
+
+    /// Closes all browsers, those of tests that failed among them.
+    pub(crate) async fn close(&self) {
+        let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for client in opened {
+            let _ = client.close().await;
+        }
     }
 }
 
@@ -113,8 +126,13 @@ pub(crate) struct Page<'a> {
 impl Stage {
     /// Opens a page of a server.
     pub(crate) async fn page(&self, server: &Server, query: &str) -> Result<Page<'_>> {
+        self.page_at(&format!("{}{query}", server.page)).await
+    }
+
+    /// Opens a page, wherever it is.
+    pub(crate) async fn page_at(&self, address: &str) -> Result<Page<'_>> {
         let client = self.driver.browser().await?;
-        client.goto(&format!("{}{query}", server.page)).await.context("the page does not open")?;
+        client.goto(address).await.context("the page does not open")?;
         Ok(Page { client, stage: self })
     }
 }
@@ -211,12 +229,24 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// Puts the page into the background for so many ticks, and takes it back.
-    pub(crate) async fn look_away(&self, server: &Server, ticks: u64) -> Result<()> {
+    /// Presses a key of the keyboard and holds it, or lets it go.
+    pub(crate) async fn hold_key(&self, key: char, is_down: bool) -> Result<()> {
+        let act =
+            if is_down { KeyAction::Down { value: key } } else { KeyAction::Up { value: key } };
+        let acts = KeyActions::new("keyboard".into()).then(act);
+        self.client.perform_actions(acts).await.context("the keyboard does not work")
+    }
+
+    /// Puts the page into the background, behind another tab; what is given leads back.
+    pub(crate) async fn look_away(&self) -> Result<WindowHandle> {
         let own = self.client.window().await?;
         let other = self.client.new_window(true).await.context("no other tab opens")?;
         self.client.switch_to_window(other.handle).await?;
-        server.pass(ticks)?;
+        Ok(own)
+    }
+
+    /// Takes the page to the front again.
+    pub(crate) async fn look_back(&self, own: WindowHandle) -> Result<()> {
         self.client.close_window().await?;
         self.client.switch_to_window(own).await.context("the tab does not come back")
     }
