@@ -29,7 +29,7 @@ const STEER_KEYS = { w: [0, 1], s: [0, -1], a: [-1, 0], d: [1, 0], ArrowUp: [0, 
 
 const page = {
   run: null, theatre: null, previous: null, wanted: {}, t: 0, playing: false, speed: 0, stopsAt: null, outline: 0, eyes: false, quantity: "error",
-  took: 0, held: new Set(),
+  took: 0, stopped: null, held: new Set(),
 };
 
 function queryOf(wanted) {
@@ -170,7 +170,7 @@ function open(wanted, t) {
   // Who wants no motion sees the moment at once.
   const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
   page.stopsAt = t === undefined ? moment : null;
-  page.t = Math.min(page.run.end, t ?? (isStill ? moment ?? 0 : Math.max(0, (moment ?? 3) - 3.2)));
+  page.t = Math.min(page.run.end, t ?? (isStill ? moment ?? 0 : Math.max(0, (moment ?? 3) - 2.6)));
   page.playing = t === undefined && !isStill;
   controls();
   draw();
@@ -294,7 +294,7 @@ function tick(now) {
     if (page.run.live) {
       goOn(next);
     } else if (page.stopsAt !== null && next >= page.stopsAt) {
-      Object.assign(page, { t: page.stopsAt, playing: false, stopsAt: null, speed: 1 });
+      Object.assign(page, { t: page.stopsAt, playing: false, stopsAt: null, speed: 1, stopped: performance.now() });
     } else if (next >= page.run.end) {
       Object.assign(page, { t: page.run.end, playing: false });
     } else {
@@ -549,10 +549,11 @@ listen();
 window.sametick = {
   status: () => ({
     game: page.run.game, scene: page.run.scene, model: page.run.model, t: page.t, frame: frameAt(page.t), playing: page.playing, live: Boolean(page.run.live),
+    speed: SPEED_NAMES[page.speed], outline: OUTLINES[page.outline], eyes: page.eyes, stopped: page.stopped, previous: page.previous?.name ?? null,
     trace: page.run.trace, hash: page.theatre.hash(frameAt(page.t)), took: page.took, link: page.run.link, errors,
     caption: byId("caption").classList.contains("shown") ? byId("caption").firstChild.textContent : "",
-    sideways: document.documentElement.scrollWidth > innerWidth,
   }),
+  hash: (frame) => page.theatre.hash(frame),
   // By player, up and down: what is drawn, what the line counted, what the channel counted; packets and bytes each.
   counted: () => [0, 1].map((player) => [true, false].map((up, way) => {
     const drawn = page.run.packets.filter((packet) => packet.player === player && packet.up === up);
