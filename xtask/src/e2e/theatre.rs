@@ -82,7 +82,7 @@ async fn scenes(page: &Page<'_>, size: &str, natively: &BTreeMap<String, String>
                 ensure!(alike, "{key}: drawn, on the line, by the channel: {way}");
             }
         }
-        let wrong = page.ask(LOOKS).await?;
+        let wrong = page.ask(&format!("(\n{LOOKS}\n)")).await?;
         ensure!(wrong == json!([]), "{key}, {size}: {wrong:#}");
         page.picture(&format!("theatre-{key}-{size}")).await?;
     }
