@@ -87,8 +87,10 @@ export function drawWire(canvas, run, t) {
     context.strokeStyle = packet.up ? COLOURS[packet.player] : SLATE;
     context.lineWidth = packet.cargo === 2 ? 2 : 0.7;
     context.beginPath(); context.moveTo(ax, ay); context.lineTo(bx, by); context.stroke();
-    if (packet.arrived === null) cross(context, bx, by);
-    else if (packet.cargo === 2) head(context, ax, ay, bx, by);
+    // What is sent while the reader plays may be under way yet.
+    const isLost = packet.arrived === null && !(run.live && packet.sent > t - 0.5);
+    if (isLost) cross(context, bx, by);
+    else if (packet.arrived !== null && packet.cargo === 2) head(context, ax, ay, bx, by);
     if (packet.arrived !== null && packet.sent <= t && packet.arrived > t) {
       flying.push([packet, ay + ((by - ay) * (t - packet.sent)) / (packet.arrived - packet.sent)]);
     }
