@@ -19,10 +19,11 @@ use crate::e2e::screens::{COMPANY, DEATH, FIGHT};
 const FOLDER: &str = "docs/pictures";
 /// What they were made from.
 const RECORD: &str = "made-from.txt";
-const NAMES: [&str; 4] = ["first", "play", "graph", "death"];
+const NAMES: [&str; 5] = ["theatre", "first", "play", "graph", "death"];
 /// What decides how they look: the page, the game, and how they are taken.
-const SOURCES: [&str; 5] = [
+const SOURCES: [&str; 6] = [
     "apps/web",
+    "crates/sametick/src/theatre",
     "games/arena/src",
     "games/arena/maps",
     "xtask/src/pictures.rs",
@@ -80,6 +81,15 @@ fn build(root: &Path) -> Result<PathBuf> {
 
 async fn take(stage: &Stage) -> Result<()> {
     let server = stage.server(&["--map", "halls", "--bots", "7"])?;
+    let page = stage.page(&server, "theatre.html").await?;
+    page.resize((1280, 720)).await?;
+    let is_there = |status: &serde_json::Value| status["scene"] == "cover";
+    page.until(&server, JOIN_TICKS_MAX, "open", is_there).await?;
+    page.ask("(window.sametick.moment(), true)").await?;
+    // Its caption comes softly.
+    server.pass(60)?;
+    page.picture("theatre").await?;
+    page.close().await?;
     let page = stage.page(&server, "").await?;
     page.until(&server, JOIN_TICKS_MAX, "connected", is_playing).await?;
     page.hold_when(&server, MOMENT_TICKS_MAX, MEETING).await?;
@@ -172,7 +182,9 @@ mod tests {
     fn a_changed_source_and_a_changed_picture_are_both_found() {
         let root = std::env::temp_dir().join(format!("sametick-pictures-{}", std::process::id()));
         let folder = root.join(FOLDER);
-        for path in ["apps/web", "games/arena/src", "games/arena/maps", "xtask/src/e2e", FOLDER] {
+        for path in
+            SOURCES.iter().filter(|path| !path.ends_with(".rs")).chain(&["xtask/src/e2e", FOLDER])
+        {
             fs::create_dir_all(root.join(path)).unwrap();
         }
         for file in ["apps/web/a.css", "xtask/src/pictures.rs", "xtask/src/e2e/screens.rs"] {
