@@ -23,6 +23,12 @@ const PRESETS = {
 const QUERY_KEYS = [
   "game", "scene", "model", "a.ping", "a.jitter", "a.loss", "b.ping", "b.jitter", "b.loss", "ticks", "snapshots", "sight", "silent", "hand",
 ];
+// What to look for under each model.
+const INSIGHTS = {
+  quake: "Your own feet lag", quakeworld: "Others run on, for 100 ms at most", quake3: "Perfect aim misses",
+  half_life: "Perfect aim hits, and the victim was safe", doom3: "Others are in the present, and jump when they turn",
+  fpsci: "Both screens say hit, and one is taken back",
+};
 // How numbers stand in what wasm hands over.
 const SHAPE_NUMBERS = 11, PACKET_NUMBERS = 7;
 // A page that was not shown for longer goes on as if it had been this long.
@@ -201,7 +207,7 @@ function fill(run) {
   });
   for (const name of run.models) {
     const button = document.createElement("button");
-    button.textContent = name;
+    Object.assign(button, { textContent: name, title: INSIGHTS[name] ?? "" });
     button.dataset.model = name;
     byId("models").append(button);
   }
