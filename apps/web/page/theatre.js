@@ -32,7 +32,7 @@ const INSIGHTS = {
 // How numbers stand in what wasm hands over.
 const SHAPE_NUMBERS = 11, PACKET_NUMBERS = 7;
 // A page that was not shown for longer goes on as if it had been this long.
-const STALL_SECONDS = 0.4;
+const STALL_SECONDS = 0.4, STALL_SECONDS_TAKEN = 0.05;
 const STEER_KEYS = { w: [0, 1], s: [0, -1], a: [-1, 0], d: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
 
 const page = {
@@ -297,7 +297,7 @@ function pace() {
 
 let last = null;
 function tick(now) {
-  const passed = last === null ? 0 : Math.min(STALL_SECONDS, (now - last) / 1000);
+  const passed = last === null ? 0 : Math.min(page.run.live ? STALL_SECONDS_TAKEN : STALL_SECONDS, (now - last) / 1000);
   last = now;
   if (page.playing) {
     const next = page.t + passed * pace();
