@@ -2,6 +2,7 @@
 //! its name in the list below. Time is the server's: tests wait for its ticks and never for a page's clock.
 
 pub(crate) mod browser;
+mod host;
 mod picture;
 mod relay;
 mod server;
@@ -32,6 +33,13 @@ pub(crate) struct Stage {
     pub(crate) program: PathBuf,
     /// Where screenshots go.
     pub(crate) pictures: PathBuf,
+}
+
+impl Stage {
+    /// Whether the program was built as released, with its page in it.
+    fn is_released(&self) -> bool {
+        self.program.components().any(|part| part.as_os_str() == "release")
+    }
 }
 
 macro_rules! tests {

@@ -16,7 +16,7 @@ use sametick_links::web::{Door, SESSIONS_MAX, WebConfig, WebLink};
 pub(crate) use session::{Beside, Match};
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Where `play` serves its page, if the port is free; else at any that is.
 const USUAL: ([u8; 4], u16) = ([127, 0, 0, 1], 4080);
@@ -121,6 +121,16 @@ pub(crate) fn alone(page: SocketAddr) -> anyhow::Result<WebLink> {
         sessions_max: SESSIONS_MAX,
     });
     started.map_err(|error| address::refused(&error, page, "--page", "TCP"))
+}
+
+/// Writes all that the theatre needs into a folder that any host can serve; how many bytes that is.
+pub(crate) fn write_theatre(folder: &Path) -> anyhow::Result<usize> {
+    let is_wanted =
+        |path: &str| ["theatre", "sametick_web", "snippets/"].iter().any(|of| path.starts_with(of));
+    let bytes = files::write(folder, is_wanted)?;
+    // What hosts answer with when only the folder is asked for.
+    let copied = std::fs::copy(folder.join("theatre.html"), folder.join("index.html"))?;
+    Ok(bytes + copied as usize)
 }
 
 /// Pages of their own world: no other page shares their memory or can look into it.

@@ -1,11 +1,12 @@
 //! Chromium through its driver: starts it, opens pages, asks them how they are. Knows no test.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use fantoccini::actions::{InputSource, KeyAction, KeyActions};
 use fantoccini::wd::WindowHandle;
 use fantoccini::{Client, ClientBuilder};
@@ -175,9 +176,55 @@ impl Page<'_> {
         self.client.goto(address).await.context("the page does not open")
     }
 
-    /// Makes the window so large, frame and all.
+    /// Gives the page so much room, whatever the window has; below 700 a finger touches it.
     pub(crate) async fn resize(&self, (width, height): (u32, u32)) -> Result<()> {
-        self.client.set_window_size(width, height).await.context("the window keeps its size")
+        let is_mobile = width < 700;
+        let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": is_mobile });
+        self.command("Emulation.setDeviceMetricsOverride", size).await?;
+        self.command("Emulation.setTouchEmulationEnabled", json!({ "enabled": is_mobile })).await
+    }
+
+    /// Tells the browser what its developers' tools would.
+    pub(crate) async fn command(&self, name: &str, parameters: Value) -> Result<()> {
+        let body = json!({ "cmd": name, "params": parameters });
+        self.driver("goog/cdp/execute", &body).await.with_context(|| format!("no {name}"))?;
+        Ok(())
+    }
+
+    /// What the browser has written into its console since it was asked last, but for what is of no concern.
+    pub(crate) async fn complaints(&self) -> Result<Vec<String>> {
+        let lines = self.driver("se/log", &json!({ "type": "browser" })).await?;
+        let lines = lines.as_array().cloned().unwrap_or_default();
+        let serious = lines.into_iter().filter(|line| line["level"] == "SEVERE");
+        Ok(serious.map(|line| line["message"].to_string()).collect())
+    }
+
+    /// Asks the driver for what only this browser's has.
+    async fn driver(&self, path: &str, body: &Value) -> Result<Value> {
+        let session = self.client.session_id().await?.context("the browser is gone")?;
+        let address = self.stage.driver.address.trim_start_matches("http://");
+        let body = body.to_string();
+        let head = format!(
+            "POST /session/{session}/{path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        let mut stream = TcpStream::connect(address).context("the driver does not answer")?;
+        stream.write_all(format!("{head}{body}").as_bytes())?;
+        // The driver does not hang up by itself.
+        let mut answer = BufReader::new(stream);
+        let (mut line, mut is_fine, mut length) = (String::new(), false, 0);
+        while answer.read_line(&mut line)? > 0 && line != "\r\n" {
+            let lower = line.to_lowercase();
+            is_fine |= lower.starts_with("http/1.1 200");
+            let told = lower.strip_prefix("content-length:").map(str::trim);
+            length = told.map_or(Ok(length), str::parse)?;
+            line.clear();
+        }
+        let mut body = String::new();
+        answer.take(length).read_to_string(&mut body)?;
+        ensure!(is_fine, "the driver says {body}");
+        Ok(serde_json::from_str::<Value>(&body)?["value"].clone())
     }
 
     /// Takes a screenshot.

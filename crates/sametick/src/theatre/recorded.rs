@@ -1,5 +1,6 @@
 //! What is kept of a scene: every pane of every tick, every packet, every shot; and what can be measured of it.
 
+use super::Hand;
 use crate::entity::EntityId;
 use crate::rates::Rates;
 use crate::record::mix;
@@ -8,6 +9,8 @@ use crate::view::View;
 use crate::world::{PlayerId, Tick};
 use std::ops::Range;
 
+/// What the channel counts with each packet for IP and UDP, whose headers a simulated line does not have.
+pub const HEADERS_BYTES: u64 = 28;
 /// How far back [`Recorded::age`] looks for what a screen shows.
 const AGE_MAX: Span = Span::millis(700);
 /// Who has moved less meanwhile stands, and what is shown of it has no age.
@@ -48,6 +51,8 @@ pub struct Setup {
     pub begins: Span,
     /// For how long it is kept.
     pub length: Span,
+    /// What a reader who has taken A's keys asks for.
+    pub hand: Hand,
 }
 
 /// What a shape is, for whoever draws it.
@@ -186,8 +191,9 @@ pub struct Recorded {
     pub shots: Vec<Shot>,
     /// By player: what the lines counted, up and down.
     pub sums: Vec<[Sum; 2]>,
-    /// By player: how many packets and bytes its own end of the connection counted as sent.
-    pub channel: Vec<(u64, u64)>,
+    /// By player: what both ends of its connection counted as sent, up and down, with the [`HEADERS_BYTES`] that each
+    /// packet has below.
+    pub channel: Vec<[Sum; 2]>,
 }
 
 impl Recorded {
