@@ -110,9 +110,9 @@ pub trait Game: Sized {
     }
 
     /// In every which snapshot a player is told of an entity's changes: 1 is each, 3 each third. Far ones
-    /// need less; with [`u32::MAX`] it is told of no more until it comes into sight again. Entities have their turns in
-    /// different snapshots, so that many that change at once are not told of at once. What depends on the player alone is
-    /// found once, before the answer, which is asked for each entity that changed.
+    /// need less; with [`u32::MAX`] it is told of no more until it comes into sight again. Entities have their
+    /// turns in different snapshots, so that many that change at once are not told of at once. What depends on the
+    /// player alone is found once, before the answer, which is asked for each entity that changed.
     fn update_every(_world: &World<Self::Entity>, _viewer: PlayerId) -> impl Fn(EntityId) -> u32 {
         |_| 1
     }

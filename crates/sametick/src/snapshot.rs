@@ -420,8 +420,8 @@ impl ClientBase {
     }
 
     /// Whether the client has someone on its screen, whichever snapshots since the base came. What the base has may be
-    /// of long ago: who is told of in each second snapshot can be in those that every second one is built on, and not in
-    /// the others.
+    /// of long ago: who is told of in each second snapshot can be in those that every second one is built on, and
+    /// not in the others.
     fn is_on_screen(&self, slot: usize, base: &SentTable) -> bool {
         base.chunks.contains(&(slot / CHUNK_SLOTS))
             && self.seen.contains(slot)

@@ -493,8 +493,8 @@ fn who_is_told_of_rarely_has_turns_and_many_who_change_at_once_are_not_told_of_a
     assert!(after < least / 4, "all have been told of: {after} bytes after {bytes:?}");
 }
 
-/// Crates that all change between snapshots and are told of in turns, while some go out of sight for a while: what comes
-/// back is shown as it is now, and nothing is shown that is older than its turns.
+/// Crates that all change between snapshots and are told of in turns, while some go out of sight for a while: what
+/// comes back is shown as it is now, and nothing is shown that is older than its turns.
 fn what_comes_into_sight_is_shown_as_it_is(seed: u64, (loss, budget): (f64, usize)) {
     const CRATES: usize = 400;
     const SNAPSHOTS_UNDER_WAY: usize = 2;

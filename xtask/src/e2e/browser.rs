@@ -254,7 +254,9 @@ impl Page<'_> {
 
     /// The picture goes on.
     pub(crate) async fn release(&self) -> Result<()> {
-        self.ask("(window.sametick.is_released = true, window.sametick.hold(false), window.sametick.held = false, true)").await?;
+        let state = "{ is_released: true, held: false }";
+        self.ask(&format!("(sametick.hold(false), Object.assign(sametick, {state}), true)"))
+            .await?;
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use sametick::{
 use sametick_links::{Clock, Link, TAKEN_AT_ONCE_MAX, drive_server};
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Nothing;
+pub(crate) struct Nothing;
 
 impl Networked for Nothing {
     fn fields<F: Fields>(&mut self, _f: &mut F) {}

@@ -136,9 +136,8 @@ fn table() -> String {
 
 /// The README's part of it: one ping and loss, and what most want to know.
 fn in_short(table: &str) -> String {
-    let mut text = String::from(
-        "| model | own delay ms | others' age ms | shots refused % | kB/s down | kB/s up |\n|---|---|---|---|---|---|\n",
-    );
+    let head = "| model | own delay ms | others' age ms | shots refused % | kB/s down | kB/s up |";
+    let mut text = format!("{head}\n|{}\n", "---|".repeat(6));
     for row in table.lines() {
         let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
         let [model, "100", "2", own, others, _, _, _, _, refused, up, down] = cells[..] else {

@@ -1,0 +1,83 @@
+//! Players who come, go, are missed, and come back to their place.
+
+use super::telling::as_event;
+use super::{Player, SnapshotServer};
+use crate::authority::{Decisions, Trust};
+use crate::births::Births;
+use crate::bits::BitWriter;
+use crate::commands::CommandQueue;
+use crate::game::Game;
+use crate::rewind::Screen;
+use crate::slots::Slots;
+use crate::snapshot::ClientBase;
+use crate::world::{PlayerId, Tick};
+use std::collections::VecDeque;
+
+impl<G: Game> SnapshotServer<G> {
+    /// Lets a player in from the next tick on, and gives the message that tells it so.
+    pub(crate) fn join(&mut self, id: PlayerId) -> Vec<u8> {
+        self.players.push(Player {
+            id,
+            base: ClientBase::new(self.rates.base, self.loaded.clone()),
+            commands: CommandQueue::new(self.world.tick()),
+            margin_micros: None,
+            snapshot_is_due: false,
+            snapshot_every: self.rates.ticks_per_snapshot,
+            wants_commands: false,
+            last_command: None,
+            seen: Slots::default(),
+            seen_at: Tick(0),
+            // What happened before and still matters.
+            events: self.saved.iter().map(|(_, message)| (true, as_event(message))).collect(),
+            others: None,
+            moments: VecDeque::new(),
+            screen: Screen::default(),
+            sent_at: Tick(0),
+            sent_every: self.rates.ticks_per_snapshot,
+            last_gap: self.rates.ticks_per_snapshot,
+            claims: Decisions::default(),
+            births: Births::default(),
+        });
+        self.players.sort_by_key(|player| player.id);
+        self.joined.push(id);
+        let mut bits = BitWriter::growing(64);
+        bits.write(u64::from(self.game_id), 8);
+        bits.write(u64::from(id.0), 16);
+        bits.write(u64::from(self.world.tick().0), 32);
+        bits.write(self.rates.tick_length.as_micros(), 32);
+        bits.write(self.seed, 64);
+        bits.write_bool(self.rates.trust == Trust::Clients);
+        bits.write_bool(self.rewinds());
+        bits.write(0, 6);
+        bits.write(G::content_name(&self.content), 64);
+        bits.finish().expect("a welcome is short").to_vec()
+    }
+
+    /// Lets a player back in who never left the game: it starts from nothing, but has its place.
+    pub(crate) fn rejoin(&mut self, id: PlayerId) -> Vec<u8> {
+        self.players.retain(|player| player.id != id);
+        self.absent.retain(|absent| *absent != id);
+        let welcome = self.join(id);
+        // Unless it had not yet joined when it went.
+        self.joined.pop();
+        welcome
+    }
+
+    /// Keeps a player's place while it is away.
+    pub(crate) fn suspend(&mut self, id: PlayerId) {
+        self.players.retain(|player| player.id != id);
+    }
+
+    /// Takes a suspended player for absent: the game decides what becomes of its body.
+    pub(crate) fn miss(&mut self, id: PlayerId) {
+        if !self.absent.contains(&id) {
+            self.absent.push(id);
+        }
+    }
+
+    pub(crate) fn leave(&mut self, id: PlayerId) {
+        self.players.retain(|player| player.id != id);
+        self.absent.retain(|absent| *absent != id);
+        self.left.push(id);
+    }
+}
