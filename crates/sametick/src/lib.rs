@@ -116,6 +116,7 @@ mod hosted;
 mod interpolate;
 pub mod kinds;
 mod list;
+pub mod lockstep;
 mod model;
 #[cfg(test)]
 mod netcode_tests;

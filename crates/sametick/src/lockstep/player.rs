@@ -1,0 +1,817 @@
+//! One machine's part in a lockstep game. Knows no socket and no clock.
+
+use super::contact::Contact;
+use super::desync::{Desync, Early, Inquest};
+use super::election::Election;
+use super::roster::{Member, Roster};
+use super::setup::{Setup, Topology, Turns};
+use super::streams::{Stream, Streams};
+use super::transfer::{Incoming, Outgoing};
+use super::turns::GameClock;
+use super::words::{Refusal, Terms, Word};
+use super::worlds::{Frame, Inputs, Worlds};
+use super::{Pace, SILENCE, STEPS_MAX};
+use crate::clock::Clock;
+use crate::entities::Layouts;
+use crate::events::Effect;
+use crate::game::Game;
+use crate::peer::Peer;
+use crate::record::{Layout, Precision, mix};
+use crate::time::{Span, Time};
+use crate::world::{PlayerId, Tick, World};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Whether one plays or only watches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Gives commands.
+    Plays,
+    /// Sees everything and asks for nothing.
+    Watches,
+}
+
+/// What a machine tells its owner.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Happening {
+    /// We are in, and have the world; commands count from the tick at which we are told to have joined.
+    Joined(PlayerId),
+    /// We are not let in.
+    Refused(Refusal),
+    /// Somebody gives commands from this tick on.
+    Came(PlayerId, Tick),
+    /// Somebody gives none any more from this tick on.
+    Went(PlayerId, Tick),
+    /// Somebody leads from now on; perhaps we.
+    Leads(PlayerId),
+    /// Too few are in touch to be sure that nobody else plays on: the game waits.
+    Paused,
+    /// The others went on without us; we are on our way back.
+    LeftBehind,
+    /// Somebody's world is not ours. The game stops; what is known follows as it comes.
+    Halted,
+    /// What differs, and since when.
+    Desynced(Box<Desync>),
+    /// Nobody answers any more, or we said goodbye.
+    Over,
+}
+
+/// What was counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Statistics {
+    /// How often the game had to wait, and for how long in all.
+    pub stalls: u64,
+    /// All of that together.
+    pub stalled: Span,
+    /// The longest of them.
+    pub stalled_at_most: Span,
+    /// Ticks that were stepped again because a guess was wrong.
+    pub resimulated_ticks: u64,
+    /// Commands of ours that came too late and were replaced by the last one before.
+    pub replaced: u64,
+    /// Messages that were not understood.
+    pub malformed: u64,
+    /// From the tick that is shown to the tick of the newest command.
+    pub delay_ticks: u32,
+    /// How many other machines are in touch.
+    pub contacts: usize,
+}
+
+/// One machine's part in a lockstep game: [`receive`](Lockstep::receive) what came, say what the player asks
+/// for ([`command`](Lockstep::command)), [`advance`](Lockstep::advance), and bring what
+/// [`transmit`](Lockstep::transmit) gives to whom it is for. Then draw [`view`](Lockstep::view).
+///
+/// Machines have a number of their own, drawn at random, by which they are known on any line.
+///
+/// ```
+/// use sametick::lockstep::{Lockstep, Role, Setup};
+/// use sametick::network::Network;
+/// use sametick::{Fields, Game, Networked, NoEvent, Span, Time, Turn, World};
+///
+/// #[derive(Clone, Debug, Default, PartialEq)]
+/// pub struct Score { pub points: u16 }
+/// impl Networked for Score {
+///     fn fields<F: Fields>(&mut self, f: &mut F) { f.bits("points", &mut self.points, 16); }
+/// }
+/// sametick::entities! { pub enum Entity { Score } }
+///
+/// struct Counting;
+/// impl Game for Counting {
+///     type Entity = Entity;
+///     type Command = Score;
+///     type Event = NoEvent;
+///     type Content = ();
+///     fn step(world: &mut World<Entity>, turn: &Turn<'_, Self>) {
+///         for player in turn.joined() {
+///             world.spawn_owned(player, Score::default());
+///         }
+///         for (player, wish) in turn.commands() {
+///             if let Some((_, score)) = world.owned_mut::<Score>(player) {
+///                 score.points = score.points.wrapping_add(wish.points);
+///             }
+///         }
+///     }
+/// }
+///
+/// let mut network = Network::new(1);
+/// let hosts = [network.add_host(), network.add_host()];
+/// let [first, second] = hosts.map(|host| network.address(host));
+/// let (mut now, setup) = (Time::ZERO, Setup { players: 2, ..Setup::DOOM_1993 });
+/// let mut players = [
+///     Lockstep::<Counting>::found(setup, (10, first), (), 1, now),
+///     Lockstep::join((10, first), 20, ((), 1), Role::Plays, now),
+/// ];
+/// while now < Time::from_seconds(2) {
+///     for (player, host) in players.iter_mut().zip(hosts) {
+///         let mut message = Vec::new();
+///         while let Some(from) = network.receive(now, host, &mut message) {
+///             let who = if from == first { 10 } else { 20 };
+///             player.receive(now, (who, from), &message);
+///         }
+///         player.command(Score { points: 1 });
+///         player.advance(now);
+///         while let Some(((_, to), message)) = player.transmit() {
+///             network.send(now, host, to, &message);
+///         }
+///     }
+///     now += Span::millis(5);
+/// }
+/// let [one, other] = players.each_ref().map(|player| player.world().unwrap());
+/// assert!(one.tick().0 > 60 && one.tick().0.abs_diff(other.tick().0) < 5);
+/// assert!(one.all::<Score>().all(|(_, score)| score.points > 60));
+/// ```
+pub struct Lockstep<G: Game> {
+    pub(super) identity: u64,
+    pub(super) terms: Terms,
+    pub(super) role: Role,
+    pub(super) content: G::Content,
+    pub(super) layouts: Layouts,
+    pub(super) layout: Layout,
+    /// Whom we ask to be let in.
+    pub(super) door: (u64, Peer),
+    pub(super) stage: Stage,
+    pub(super) roster: Option<Roster>,
+    pub(super) worlds: Option<Worlds<G>>,
+    pub(super) streams: Streams<G::Command>,
+    /// Commands on their way to a server: our own, and on the server everyone's.
+    pub(super) asked: BTreeMap<u16, Stream<G::Command>>,
+    /// On a server: for how many ticks running a seat's command was made up.
+    pub(super) repeated: BTreeMap<u16, u32>,
+    pub(super) contacts: BTreeMap<u64, Contact>,
+    pub(super) clock: GameClock,
+    /// How far ahead of a server that does not wait we must be.
+    pub(super) ahead: Option<Clock>,
+    pub(super) wish: G::Command,
+    pub(super) election: Election,
+    pub(super) outgoing: Vec<(u64, Outgoing)>,
+    pub(super) incoming: BTreeMap<u64, Incoming>,
+    pub(super) transfers: u8,
+    pub(super) inquest: Option<Inquest<G>>,
+    pub(super) early: Early,
+    pub(super) is_halted: bool,
+    pub(super) leaving_since: Option<Time>,
+    pub(super) spoke_at: Time,
+    pub(super) spoke_of: Tick,
+    pub(super) led_at: Time,
+    pub(super) stalled_since: Option<Time>,
+    /// How long a tick takes this machine at least, if its owner says so.
+    pub(super) tick_costs: Span,
+    pub(super) backlog: (u32, u32, Time),
+    pub(super) paced_at: Time,
+    pub(super) quicker_for: u32,
+    pub(super) needs: BTreeMap<u64, (u16, u16)>,
+    pub(super) outbox: VecDeque<((u64, Peer), Vec<u8>)>,
+    pub(super) events: Vec<Happening>,
+    pub(super) statistics: Statistics,
+}
+
+/// Where a machine stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// It asks to be let in: since when, and when it asked last.
+    Knocking { since: Time, asked_at: Time },
+    /// It is in.
+    Playing,
+    Over,
+}
+
+impl<G: Game> Lockstep<G> {
+    /// Founds a game and leads it. `me` is our number and where others reach us; `build` names the program.
+    pub fn found(
+        setup: Setup,
+        me: (u64, Peer),
+        content: G::Content,
+        build: u64,
+        now: Time,
+    ) -> Self {
+        assert!(setup.is_lawful(), "a game cannot be played so: {setup:?}");
+        let mut founder = Self::new(me, me.0, (content, build), Role::Plays, now);
+        let mut roster = Roster {
+            epoch: 0,
+            version: 1,
+            setup,
+            leader: 0,
+            has_begun: false,
+            paces: vec![(Tick(0), Pace::first(&setup))],
+            members: Vec::new(),
+        };
+        roster.admit(me.0, me.1, true, Tick(0));
+        founder.enter(now, roster);
+        founder
+    }
+
+    /// Asks to be let into a game by one who plays it. `me` is our number, to come back with as well.
+    pub fn join(
+        door: (u64, Peer),
+        me: u64,
+        (content, build): (G::Content, u64),
+        role: Role,
+        now: Time,
+    ) -> Self {
+        Self::new(door, me, (content, build), role, now)
+    }
+
+    fn new(
+        door: (u64, Peer),
+        identity: u64,
+        (content, build): (G::Content, u64),
+        role: Role,
+        now: Time,
+    ) -> Self {
+        let (layouts, layout) =
+            (Layouts::of::<G::Entity>(), Layout::of::<G::Command>(Precision::State));
+        let rules = layouts.state.iter().chain([&layout]).fold(0, |sum, layout| {
+            let number = layout.fingerprint();
+            mix(mix(sum, number as u32), (number >> 32) as u32)
+        });
+        let content_name = G::content_name(&content);
+        Self {
+            identity,
+            terms: Terms { build, rules, content: content_name },
+            role,
+            content,
+            layouts,
+            layout,
+            door,
+            stage: Stage::Knocking { since: now, asked_at: now - Span::seconds(1) },
+            roster: None,
+            worlds: None,
+            streams: Streams::default(),
+            asked: BTreeMap::new(),
+            repeated: BTreeMap::new(),
+            contacts: BTreeMap::new(),
+            clock: GameClock::new(now, Tick(0)),
+            ahead: None,
+            wish: G::Command::default(),
+            election: Election::default(),
+            outgoing: Vec::new(),
+            incoming: BTreeMap::new(),
+            transfers: 0,
+            inquest: None,
+            early: Early::new(),
+            is_halted: false,
+            leaving_since: None,
+            spoke_at: now,
+            spoke_of: Tick(0),
+            led_at: now,
+            stalled_since: None,
+            tick_costs: Span::ZERO,
+            backlog: (u32::MAX, u32::MAX, now),
+            paced_at: now,
+            quicker_for: 0,
+            needs: BTreeMap::new(),
+            outbox: VecDeque::new(),
+            events: Vec::new(),
+            statistics: Statistics::default(),
+        }
+    }
+
+    /// Takes a message, and from whom it came and where that is at present.
+    pub fn receive(&mut self, now: Time, from: (u64, Peer), message: &[u8]) {
+        if self.stage == Stage::Over || from.0 == self.identity {
+            return;
+        }
+        match Word::read(message, &self.layout, self.executed()) {
+            Ok(word) => self.hear(now, from, word),
+            Err(_) => self.statistics.malformed += 1,
+        }
+    }
+
+    fn hear(&mut self, now: Time, from: (u64, Peer), word: Word<G::Command>) {
+        match word {
+            Word::Hello { terms, wants_to_play } => self.answer(now, from, terms, wants_to_play),
+            Word::Refusal(refusal) => self.hear_refusal(from.0, refusal),
+            Word::Notice { epoch, leader, at } => self.hear_notice(now, from.0, epoch, (leader, at)),
+            Word::Play(play) => self.hear_play(now, from, *play),
+            Word::Call { is_promise: false, play, .. } => self.hear_call(now, from, *play),
+            Word::Call { is_promise: true, leaves, play } => {
+                self.hear_promise(now, from.0, leaves, *play);
+            }
+            Word::Piece { id, index, count, bytes } => {
+                self.hear_piece(now, from, (id, index, count), &bytes);
+            }
+            Word::Taken { id, count } => {
+                let mine = |(to, out): &&mut (u64, Outgoing)| *to == from.0 && out.id == id;
+                if let Some((_, outgoing)) = self.outgoing.iter_mut().find(mine) {
+                    outgoing.hear(now, count);
+                }
+                self.outgoing.retain(|(_, outgoing)| !outgoing.is_done());
+            }
+            Word::Inquest { first, hashes } => self.hear_inquest(now, from.0, first, hashes),
+        }
+    }
+
+    /// What the player asks for from now on.
+    pub fn command(&mut self, wish: G::Command) {
+        self.wish = wish;
+    }
+
+    /// Steps what is due, and says what is to be said.
+    pub fn advance(&mut self, now: Time) {
+        match self.stage {
+            Stage::Over => return,
+            Stage::Knocking { .. } => self.knock(now),
+            Stage::Playing => self.play(now),
+        }
+        self.send_pieces(now);
+        self.investigate(now);
+    }
+
+    fn play(&mut self, now: Time) {
+        self.elect(now);
+        if self.is_leader() {
+            self.lead(now);
+        }
+        self.pass_time(now);
+        self.speak(now);
+        if self.leaving_since.is_some_and(|since| self.has_left(now, since)) {
+            self.end();
+        }
+    }
+
+    /// The next message to send, and to whom; call it until there is none.
+    pub fn transmit(&mut self) -> Option<((u64, Peer), Vec<u8>)> {
+        self.outbox.pop_front()
+    }
+
+    /// When to call [`advance`](Lockstep::advance) at the latest.
+    pub fn next_wake(&self) -> Time {
+        match self.stage {
+            Stage::Over => Time::MAX,
+            Stage::Knocking { asked_at, .. } => asked_at + super::barrier::KNOCK_EVERY,
+            Stage::Playing => {
+                let next = self.clock.ticks.floor() + 1.0;
+                self.clock.reaches(next, self.pace()).min(self.spoke_at + SPEAK_EVERY)
+            }
+        }
+    }
+
+    /// Our number in the game, once we are in it.
+    pub fn me(&self) -> Option<PlayerId> {
+        self.worlds.as_ref()?;
+        Some(self.seat()?.player)
+    }
+
+    /// Our number on every line.
+    pub fn identity(&self) -> u64 {
+        self.identity
+    }
+
+    /// The newest world of which everything is known.
+    pub fn world(&self) -> Option<&World<G::Entity>> {
+        self.worlds.as_ref().map(Worlds::known)
+    }
+
+    /// The hash of a tick, if that is among the newest.
+    pub fn hash_of(&self, tick: Tick) -> Option<u32> {
+        self.worlds.as_ref()?.at(tick).map(|past| past.hash)
+    }
+
+    /// The world to draw: the newest, guessed if the game is played so.
+    pub fn view(&mut self, _now: Time) -> Option<&World<G::Entity>> {
+        self.shown()
+    }
+
+    /// What [`view`](Lockstep::view) gives.
+    pub fn shown(&self) -> Option<&World<G::Entity>> {
+        self.worlds.as_ref().map(Worlds::shown)
+    }
+
+    /// What is to be shown of events since this was last asked.
+    pub fn take_effects(&mut self) -> Vec<Effect<G::Event>> {
+        self.worlds.as_mut().map(Worlds::take_effects).unwrap_or_default()
+    }
+
+    /// What happened since this was last asked.
+    pub fn take_events(&mut self) -> Vec<Happening> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// What was counted so far.
+    pub fn statistics(&self) -> Statistics {
+        let resimulated_ticks = self.worlds.as_ref().map_or(0, |worlds| worlds.resimulated);
+        let shown = self.shown().map_or(0, |world| world.tick().0);
+        let delay_ticks = self.newest_own().map_or(0, |tick| tick.0.saturating_sub(shown));
+        let contacts = self.contacts.len();
+        Statistics { resimulated_ticks, delay_ticks, contacts, ..self.statistics }
+    }
+
+    /// How the game is played, once that is known.
+    pub fn setup(&self) -> Option<Setup> {
+        self.roster.as_ref().map(|roster| roster.setup)
+    }
+
+    /// How it is paced at present.
+    pub fn pace(&self) -> Pace {
+        let roster = self.roster.as_ref();
+        roster.map_or(Pace::first(&Setup::DOOM_1993), |roster| roster.pace_at(self.executed()))
+    }
+
+    /// Whether we lead.
+    pub fn is_leader(&self) -> bool {
+        let leader = self.roster.as_ref().and_then(Roster::leader);
+        self.stage == Stage::Playing && leader.is_some_and(|leader| leader.identity == self.identity)
+    }
+
+    /// Counts those who led.
+    pub fn epoch(&self) -> Option<u16> {
+        self.roster.as_ref().map(|roster| roster.epoch)
+    }
+
+    /// Who gives commands at present.
+    pub fn players(&self) -> Vec<PlayerId> {
+        let (roster, tick) = (self.roster.as_ref(), self.executed());
+        let members = roster.into_iter().flat_map(|roster| &roster.members);
+        members.filter(|member| member.plays_at(tick)).map(|member| member.player).collect()
+    }
+
+    /// With whom we are in touch, and where they are: whoever carries our messages keeps lines to them.
+    pub fn contacts(&self) -> Vec<(u64, Peer)> {
+        match (&self.stage, &self.roster) {
+            (Stage::Knocking { .. }, _) => vec![self.door],
+            (Stage::Playing, Some(roster)) => {
+                let others = roster.here().filter(|member| member.identity != self.identity);
+                let needed = others.filter(|member| self.talks_to(member) || self.may_need(member));
+                needed.map(|member| (member.identity, member.at)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Says how long a tick takes this machine, everything included. Where turns adapt, the game is paced so
+    /// that the slowest keeps up.
+    pub fn set_tick_costs(&mut self, span: Span) {
+        self.tick_costs = span;
+    }
+
+    /// Whether nothing more will come or go.
+    pub fn is_over(&self) -> bool {
+        self.stage == Stage::Over
+    }
+
+    /// Says goodbye. The others hear of it as long as [`advance`](Lockstep::advance) is called until it
+    /// [is over](Lockstep::is_over).
+    pub fn close(&mut self, now: Time) {
+        match self.stage {
+            Stage::Playing if self.roster.as_ref().is_some_and(|roster| roster.has_begun) => {
+                self.leaving_since.get_or_insert(now);
+            }
+            _ => self.end(),
+        }
+    }
+
+    /// For tests: changes our world and nobody else's.
+    pub fn spoil(&mut self) -> Option<&mut World<G::Entity>> {
+        self.worlds.as_mut().map(Worlds::known_mut)
+    }
+
+    pub(super) fn end(&mut self) {
+        if self.stage != Stage::Over {
+            self.stage = Stage::Over;
+            self.events.push(Happening::Over);
+        }
+    }
+
+    /// Our own row.
+    pub(super) fn seat(&self) -> Option<&Member> {
+        self.roster.as_ref()?.member(self.identity)
+    }
+
+    pub(super) fn executed(&self) -> Tick {
+        self.worlds.as_ref().map_or(Tick(0), Worlds::executed)
+    }
+
+    pub(super) fn has_server(&self) -> bool {
+        self.roster.as_ref().is_some_and(|roster| roster.setup.has_server())
+    }
+
+    /// Whether our words go to this one: to all or, where there is a server, to it or from it.
+    pub(super) fn talks_to(&self, other: &Member) -> bool {
+        let Some(roster) = &self.roster else { return false };
+        !roster.setup.has_server() || self.is_leader() || other.seat == roster.leader
+    }
+
+    /// Whether we must be able to find this one should the leader go: the first two of the others.
+    fn may_need(&self, other: &Member) -> bool {
+        let Some(roster) = &self.roster else { return false };
+        let heirs = roster.electors().filter(|member| member.seat != roster.leader).take(2);
+        let mut heirs = heirs.map(|heir| heir.seat);
+        let own = self.seat().map(|me| me.seat);
+        self.election.is_open() || heirs.any(|heir| heir == other.seat || Some(heir) == own)
+    }
+
+    pub(super) fn post(&mut self, to: (u64, Peer), word: &Word<G::Command>) {
+        let message = word.write(&self.layout);
+        if !message.is_empty() && self.outbox.len() < OUTBOX_MAX {
+            self.outbox.push_back((to, message));
+        }
+    }
+
+    pub(super) fn frame(&self) -> Option<Frame<'_, G>> {
+        let setup = self.roster.as_ref()?.setup;
+        Some(Frame {
+            content: &self.content,
+            layouts: &self.layouts,
+            tick_length: setup.tick_length,
+            seed: setup.seed,
+        })
+    }
+
+    /// Lets the game's time pass: commands are made, ticks are stepped or waited for.
+    fn pass_time(&mut self, now: Time) {
+        let Some(roster) = &self.roster else { return };
+        if self.worlds.is_none() || !roster.has_begun {
+            self.clock = GameClock::new(now, self.executed());
+            return;
+        }
+        let (setup, pace) = (roster.setup, self.pace());
+        self.follow_others(now, pace);
+        self.clock.run(now, pace);
+        self.make_commands(now, setup, pace);
+        if setup.has_server() && self.is_leader() {
+            self.close_ticks(now, setup);
+        }
+        self.execute(setup);
+        self.make_commands(now, setup, pace);
+        self.wait(now, setup, pace);
+        let executed = self.executed();
+        if let Some(roster) = &self.roster {
+            self.streams.forget(executed, |seat| roster.seat(seat).is_some());
+        }
+    }
+
+    pub(super) fn execute(&mut self, setup: Setup) {
+        let mut steps = 0;
+        while steps < STEPS_MAX && !self.is_halted {
+            let tick = Tick(self.executed().0 + 1);
+            let is_due = f64::from(tick.0) <= self.clock.ticks;
+            let Some(inputs) = self.inputs(tick).filter(|_| is_due) else { break };
+            let frame = Frame {
+                content: &self.content,
+                layouts: &self.layouts,
+                tick_length: setup.tick_length,
+                seed: setup.seed,
+            };
+            let came = inputs.joined.iter().map(|player| Happening::Came(*player, tick));
+            let went = inputs.left.iter().map(|player| Happening::Went(*player, tick));
+            self.events.extend(came.chain(went));
+            if let Some(worlds) = &mut self.worlds {
+                worlds.execute(&frame, inputs);
+            }
+            self.compare(tick);
+            steps += 1;
+        }
+        if setup.rollback_ticks > 0 && !self.is_halted {
+            self.guess(setup);
+        }
+    }
+
+    /// Steps ahead of what is known, up to where the clock is.
+    fn guess(&mut self, setup: Setup) {
+        let executed = self.executed();
+        let limit = executed.0 + u32::from(setup.rollback_ticks);
+        let until = Tick((self.clock.ticks as u32).min(limit));
+        let Some(mut worlds) = self.worlds.take() else { return };
+        if let Some(frame) = self.frame() {
+            worlds.guess(&frame, until, |tick| self.likely(tick));
+        }
+        self.worlds = Some(worlds);
+    }
+
+    /// Holds the clock where the game cannot go on, and keeps account of it.
+    fn wait(&mut self, now: Time, setup: Setup, pace: Pace) {
+        let executed = self.executed();
+        let next = Tick(executed.0 + 1);
+        let limit = f64::from(next.0) + f64::from(setup.rollback_ticks);
+        let is_stuck = self.is_halted || !self.is_known(next);
+        let held = if is_stuck { self.clock.hold_at(limit) } else { 0.0 };
+        if held > 0.0 {
+            self.stalled_since.get_or_insert(now);
+        } else if (!is_stuck || self.clock.ticks < limit)
+            && let Some(since) = self.stalled_since.take()
+            && now - since >= pace.tick_takes
+        {
+            self.statistics.stalls += 1;
+            self.statistics.stalled += now - since;
+            self.statistics.stalled_at_most = self.statistics.stalled_at_most.max(now - since);
+        }
+    }
+
+    /// Whether all commands of a tick are there.
+    pub(super) fn is_known(&self, tick: Tick) -> bool {
+        let Some(roster) = &self.roster else { return false };
+        let mut playing = roster.members.iter().filter(|member| member.plays_at(tick)).peekable();
+        playing.peek().is_some()
+            && playing.all(|member| self.streams.get(member.seat, tick).is_some())
+    }
+
+    /// What a tick is given, once all of it is known.
+    fn inputs(&self, tick: Tick) -> Option<Inputs<G::Command>> {
+        self.is_known(tick)
+            .then(|| self.gather(tick, |seat| self.streams.get(seat, tick).cloned()))
+    }
+
+    /// What a tick is likely given: what is known, and else the last commands repeated.
+    fn likely(&self, tick: Tick) -> Inputs<G::Command> {
+        self.gather(tick, |seat| {
+            let known = self.streams.get(seat, tick).cloned();
+            known.or_else(|| {
+                let stream = self.streams.stream(seat)?;
+                let newest = stream.newest();
+                let last = stream.get(newest)?;
+                Some(G::repeat(last, tick.0.saturating_sub(newest.0)))
+            })
+        })
+    }
+
+    fn gather(
+        &self,
+        tick: Tick,
+        command: impl Fn(u16) -> Option<G::Command>,
+    ) -> Inputs<G::Command> {
+        let members = self.roster.as_ref().map_or(&[][..], |roster| &roster.members);
+        let mut commands: Vec<_> = members
+            .iter()
+            .filter(|member| member.plays_at(tick))
+            .map(|member| (member.player, command(member.seat)))
+            .collect();
+        commands.sort_by_key(|(player, _)| *player);
+        let sorted = |mut players: Vec<PlayerId>| {
+            players.sort_unstable();
+            players
+        };
+        let joined = members.iter().filter(|member| member.plays_from == Some(tick));
+        let left = members.iter().filter(|member| {
+            let has_played = member.plays_from.is_some_and(|from| from < tick);
+            member.leaves_at == Some(tick) && has_played
+        });
+        // One who left before it began never was there.
+        let joined = joined.filter(|member| member.leaves_at != Some(tick));
+        Inputs {
+            joined: sorted(joined.map(|member| member.player).collect()),
+            left: sorted(left.map(|member| member.player).collect()),
+            commands,
+        }
+    }
+
+    /// Our newest command's tick.
+    pub(super) fn newest_own(&self) -> Option<Tick> {
+        let seat = self.seat()?.seat;
+        match self.has_server() {
+            true => self.asked.get(&seat).map(Stream::newest),
+            false => self.streams.newest(seat),
+        }
+    }
+
+    fn make_commands(&mut self, now: Time, setup: Setup, pace: Pace) {
+        let Some(me) = self.seat().copied() else { return };
+        let Some(from) = me.plays_from else { return };
+        if self.is_halted {
+            return;
+        }
+        let newest = match setup.has_server() {
+            true => self.asked.entry(me.seat).or_insert_with(|| Stream::new(from)).newest(),
+            false => self.streams.open(me.seat, from).newest(),
+        };
+        let wanted = self.command_tick(now, setup, pace);
+        let limit = self.executed().0 + super::DELAY_TICKS_MAX + 2;
+        let end = if self.leaving_since.is_some() { newest } else { Tick(wanted.0.min(limit)) };
+        let mut wish = self.wish.clone();
+        if crate::settle(&mut wish).is_err() {
+            // A command that is not finite asks for nothing.
+            wish = G::Command::default();
+        }
+        for tick in newest.0 + 1..=end.0 {
+            // More than one at once: the player has asked once.
+            let repeated = tick - newest.0 - 1;
+            let command = if repeated == 0 { wish.clone() } else { G::repeat(&wish, repeated) };
+            match setup.has_server() {
+                true => self.asked.entry(me.seat).or_insert_with(|| Stream::new(from)).push(command),
+                false => self.streams.open(me.seat, from).push(command),
+            }
+        }
+    }
+
+    /// For which tick a command that is given now should be.
+    fn command_tick(&mut self, now: Time, setup: Setup, pace: Pace) -> Tick {
+        if setup.topology == Topology::PacketServer && !self.is_leader() {
+            let known = self.ahead.as_mut().filter(|ahead| ahead.is_set());
+            return known.map_or(Tick(0), |ahead| ahead.tick(now));
+        }
+        let lead = match setup.turns {
+            Turns::Ahead if setup.topology == Topology::PacketServer => 1.0,
+            Turns::Ahead => self.clock.lead.floor(),
+            Turns::Adaptive => f64::from(pace.turn_ticks) * 2.0,
+            Turns::Fixed { delay_ticks } => f64::from(delay_ticks) + self.beyond_rollback(setup, pace),
+        };
+        Tick((self.clock.ticks + lead) as u32)
+    }
+
+    /// By how many ticks the lines take longer than can be guessed over: commands are given later by that.
+    fn beyond_rollback(&self, setup: Setup, pace: Pace) -> f64 {
+        if setup.rollback_ticks == 0 {
+            return 0.0;
+        }
+        let worst = self.contacts.values().map(Contact::way_at_worst).max().unwrap_or(Span::ZERO);
+        let ticks = worst.as_micros() as f64 / pace.tick_takes.as_micros() as f64;
+        (ticks.ceil() + 1.0 - f64::from(setup.rollback_ticks)).clamp(0.0, 30.0)
+    }
+
+    /// Keeps our clock with the others'.
+    fn follow_others(&mut self, now: Time, pace: Pace) {
+        let Some(roster) = &self.roster else { return };
+        if roster.setup.has_server() {
+            if !self.is_leader() {
+                self.follow_server(now);
+            }
+            return;
+        }
+        let playing = roster.electors().filter(|member| member.identity != self.identity);
+        let clocks = playing.filter_map(|member| {
+            let contact = self.contacts.get(&member.identity)?;
+            contact.clock(now, pace.tick_takes)
+        });
+        let slowest = clocks.fold(f64::INFINITY, f64::min);
+        let behind = if slowest.is_finite() { slowest - self.clock.ticks } else { 0.0 };
+        self.clock.follow(behind);
+        self.shorten_lead(now);
+    }
+
+    /// Where everyone always has commands of ours in reserve, they can be given later.
+    fn shorten_lead(&mut self, now: Time) {
+        let Some(roster) = &self.roster else { return };
+        if roster.setup.turns != Turns::Ahead || self.clock.lead <= 1.0 {
+            return;
+        }
+        let server = roster.leader().filter(|_| roster.setup.has_server());
+        let counts = |member: &&Member| server.is_none_or(|server| server.seat == member.seat);
+        let others = roster.electors().filter(|member| member.identity != self.identity);
+        let reserves = others.filter(counts).map(|member| {
+            self.contacts.get(&member.identity).and_then(Contact::least_reserve).unwrap_or(0)
+        });
+        let least = reserves.min().unwrap_or(0);
+        if least >= 2 {
+            self.clock.lead = (self.clock.lead - f64::from(least - 1) * 0.5).max(1.0);
+            self.contacts.values_mut().for_each(|contact| contact.forget_reserve(now));
+        }
+    }
+
+    /// Where a server passes commands on: as soon as they come, but evenly.
+    fn follow_server(&mut self, now: Time) {
+        let executed = self.executed();
+        let known = (1..=BACKLOG_MAX).take_while(|i| self.is_known(Tick(executed.0 + i))).count();
+        let waiting = known as u32;
+        if now - self.backlog.2 >= BACKLOG_STRETCH {
+            self.backlog = (u32::MAX, self.backlog.0, now);
+        }
+        self.backlog.0 = self.backlog.0.min(waiting);
+        let least = self.backlog.0.min(self.backlog.1);
+        self.clock.speed = match (waiting, least) {
+            (8.., _) => 6.0,
+            (_, 2..) => 1.1,
+            (_, 1) => 1.02,
+            _ => 1.0,
+        };
+        self.shorten_lead(now);
+    }
+
+    /// Whether our goodbye was heard, or nobody cares.
+    fn has_left(&self, now: Time, since: Time) -> bool {
+        let Some(roster) = &self.roster else { return true };
+        let is_alone = roster.here().all(|member| member.identity == self.identity);
+        is_alone || self.seat().is_none() || now - since > LEAVING_MAX
+    }
+}
+
+/// How many ticks that wait are looked at.
+const BACKLOG_MAX: u32 = 16;
+const BACKLOG_STRETCH: Span = Span::millis(500);
+
+/// Something is said at least so often.
+pub(super) const SPEAK_EVERY: Span = Span::millis(50);
+
+/// How long one waits for one's goodbye to be heard.
+const LEAVING_MAX: Span = Span::seconds(2);
+const _: () = assert!(LEAVING_MAX.as_micros() > SILENCE.as_micros());
+
+/// How many messages wait to be brought away; an owner that forgets them loses them.
+const OUTBOX_MAX: usize = 4096;
