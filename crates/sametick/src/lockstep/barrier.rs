@@ -37,18 +37,18 @@ impl<G: Game> Lockstep<G> {
             return;
         }
         let tries = (now - since).as_micros() / DOOR_PATIENCE.as_micros();
-        if let (Some(roster), 1..) = (&self.roster, tries) {
-            // The one we knew may be gone: one of the others will know who leads.
-            let others = roster.members.iter().filter(|member| member.identity != self.identity);
-            let others: Vec<_> = others.map(|member| (member.identity, member.at)).collect();
-            let last_try = (asked_at - since).as_micros() / DOOR_PATIENCE.as_micros();
-            if !others.is_empty() && last_try != tries {
-                self.door = others[tries as usize % others.len()];
-            }
+        let last_try = (asked_at - since).as_micros() / DOOR_PATIENCE.as_micros();
+        if tries > 0 && last_try != tries {
+            // The one we asked may be gone: one of the others will know who leads.
+            let members = self.roster.iter().flat_map(|roster| &roster.members);
+            let others = members.filter(|member| member.identity != self.identity);
+            let others = others.map(|member| (member.identity, member.at));
+            let doors: Vec<_> = others.chain([self.first_door]).collect();
+            self.door = doors[tries as usize % doors.len()];
         }
         self.stage = Stage::Knocking { since, asked_at: now };
         let wants_to_play = self.role == Role::Plays;
-        self.post(self.door, &Word::Hello { terms: self.terms, wants_to_play });
+        self.post(self.door, &Word::Hello { terms: self.terms, name: self.name, wants_to_play });
     }
 
     /// Somebody asks to be let in.
@@ -56,25 +56,29 @@ impl<G: Game> Lockstep<G> {
         &mut self,
         now: Time,
         from: (u64, Peer),
-        terms: Terms,
+        (terms, name): (Terms, u64),
         wants_to_play: bool,
     ) {
-        let Some(roster) = &self.roster else { return };
         if self.stage != Stage::Playing {
             return;
         }
+        self.hear_forfeit(now, name);
         if !self.is_leader() {
-            return self.turn_away(from, 0);
+            return self.turn_away(from);
         }
+        let Some(roster) = &self.roster else { return };
         if let Some(refusal) = self.objection(terms) {
             return self.post(from, &Word::Refusal(refusal));
         }
         if roster.member(from.0).is_some() {
-            let contact = self.contacts.get(&from.0);
-            let has_played = contact.is_some_and(|contact| contact.executed.is_some());
-            let is_silent = contact.is_some_and(|contact| now - contact.heard_at >= SILENT_BEFORE);
-            if has_played && is_silent {
-                self.election.gone.insert(from.0);
+            return;
+        }
+        if let Some(before) = roster.here().find(|member| member.name == name) {
+            // It began anew; what it was before is over once it has been silent for a while.
+            let identity = before.identity;
+            let contact = self.contacts.get(&identity);
+            if contact.is_none_or(|contact| now - contact.heard_at >= SILENT_BEFORE) {
+                self.election.gone.insert(identity);
             }
             return;
         }
@@ -83,7 +87,7 @@ impl<G: Game> Lockstep<G> {
         }
         let executed = self.executed();
         let Some(roster) = &mut self.roster else { return };
-        let is_let_in = roster.admit(from.0, from.1, wants_to_play, executed);
+        let is_let_in = roster.admit((from.0, name), from.1, wants_to_play, executed);
         if !is_let_in {
             return self.post(from, &Word::Refusal(Refusal::Full));
         }
@@ -105,24 +109,37 @@ impl<G: Game> Lockstep<G> {
     }
 
     /// Tells somebody who is not of ours whom to ask.
-    pub(super) fn turn_away(&mut self, from: (u64, Peer), epoch: u16) {
+    pub(super) fn turn_away(&mut self, from: (u64, Peer)) {
         let Some(roster) = &self.roster else { return };
-        let Some(leader) = roster.leader().filter(|_| roster.epoch >= epoch) else { return };
-        let word = Word::Notice { epoch: roster.epoch, leader: leader.identity, at: leader.at };
+        let Some(leader) = roster.leader() else { return };
+        let seen_at = self.contacts.get(&leader.identity).and_then(|contact| contact.at);
+        let at = seen_at.unwrap_or(leader.at);
+        let word = Word::Notice { age: roster.age(), leader: leader.identity, at };
         self.post(from, &word);
     }
 
-    pub(super) fn hear_refusal(&mut self, from: u64, refusal: Refusal) {
-        if matches!(self.stage, Stage::Knocking { .. }) && from == self.door.0 {
+    /// Whether somebody is the one whom we asked.
+    fn is_door(&self, from: (u64, Peer)) -> bool {
+        self.door.0 == from.0 || self.door.1 == from.1
+    }
+
+    pub(super) fn hear_refusal(&mut self, from: (u64, Peer), refusal: Refusal) {
+        if matches!(self.stage, Stage::Knocking { .. }) && self.is_door(from) {
             self.events.push(Happening::Refused(refusal));
             self.end();
         }
     }
 
     /// Somebody says that another leads, or that we are none of them.
-    pub(super) fn hear_notice(&mut self, now: Time, from: u64, epoch: u16, leader: (u64, Peer)) {
+    pub(super) fn hear_notice(
+        &mut self,
+        now: Time,
+        from: (u64, Peer),
+        age: (u16, u16),
+        leader: (u64, Peer),
+    ) {
         match self.stage {
-            Stage::Knocking { since, .. } if from == self.door.0 && leader.0 != self.identity => {
+            Stage::Knocking { since, .. } if self.is_door(from) && leader.0 != self.identity => {
                 // Ask there at once, but not in circles.
                 if leader.0 != self.door.0 {
                     self.door = leader;
@@ -131,9 +148,11 @@ impl<G: Game> Lockstep<G> {
             }
             Stage::Playing => {
                 let Some(roster) = &self.roster else { return };
-                let is_known = roster.member(from).is_some();
-                if is_known && epoch >= roster.epoch && leader.0 != self.identity {
-                    self.come_back(now, leader);
+                let is_known = roster.member(from.0).is_some();
+                if is_known && age > roster.age() && leader.0 != self.identity {
+                    // Whoever leads speaks from where it is.
+                    let door = if leader.0 == from.0 { from } else { leader };
+                    self.come_back(now, door);
                 }
             }
             _ => {}
@@ -147,6 +166,11 @@ impl<G: Game> Lockstep<G> {
         }
         self.door = door;
         self.stage = Stage::Knocking { since: now, asked_at: now - KNOCK_EVERY };
+        for member in self.roster.iter_mut().flat_map(|roster| &mut roster.members) {
+            // Where they were seen last is where they may still be.
+            let seen_at = self.contacts.get(&member.identity).and_then(|contact| contact.at);
+            member.at = seen_at.unwrap_or(member.at);
+        }
         self.worlds = None;
         self.streams = Streams::default();
         self.asked.clear();
@@ -162,12 +186,12 @@ impl<G: Game> Lockstep<G> {
     }
 
     /// A roster came: newer than ours, or the first that has us in it.
-    pub(super) fn hear_roster(&mut self, now: Time, from: u64, roster: Roster) {
+    pub(super) fn hear_roster(&mut self, now: Time, from: (u64, Peer), roster: Roster) {
         let is_newer = self.roster.as_ref().is_none_or(|known| roster.age() > known.age());
         let is_in = roster.member(self.identity).is_some();
         if let Stage::Knocking { .. } = self.stage {
             // An old roster may still have the seat that we lost.
-            if is_in && is_newer && from == self.door.0 {
+            if is_in && is_newer && self.is_door(from) {
                 self.enter(now, roster);
             }
             return;
@@ -223,12 +247,29 @@ impl<G: Game> Lockstep<G> {
                 (contact.version, contact.heard_at) = (None, now);
             }
         }
-        let here: Vec<u64> = roster.here().map(|member| member.identity).collect();
-        self.contacts.retain(|identity, _| here.contains(identity));
-        self.needs.retain(|identity, _| here.contains(identity));
+        // Who came back in between knows nothing of what it was told before.
+        let seats = |roster: &Roster| -> Vec<(u64, u16)> {
+            roster.here().map(|member| (member.identity, member.seat)).collect()
+        };
+        let (had, has) = (self.roster.as_ref().map(seats).unwrap_or_default(), seats(&roster));
+        let stayed = |identity: &u64| {
+            let seat = |seats: &[(u64, u16)]| seats.iter().find(|(who, _)| who == identity).copied();
+            seat(&has).is_some_and(|now| seat(&had).is_none_or(|before| before == now))
+        };
+        self.contacts.retain(|identity, _| stayed(identity));
+        self.needs.retain(|identity, _| stayed(identity));
         for member in roster.here().filter(|member| member.identity != self.identity) {
             let contact = self.contacts.entry(member.identity);
             contact.or_insert_with(|| Contact::new(now, member.enters));
+        }
+        if before != Some((roster.epoch, roster.leader)) && roster.setup.has_server() {
+            // What was told to the one before, another does not know.
+            let executed = self.executed();
+            let leads = roster.leader().is_some_and(|leader| leader.identity == self.identity);
+            for contact in self.contacts.values_mut() {
+                let known = contact.executed.unwrap_or(Tick(0));
+                contact.held = if leads { known.min(executed) } else { executed };
+            }
         }
         self.roster = Some(roster);
     }

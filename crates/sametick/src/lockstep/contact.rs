@@ -1,6 +1,7 @@
 //! What is known of one other machine: when it spoke and heard us, how far away it is, where its game stands.
 
 use super::words::{AGE_MILLIS_MAX, STAMP_BITS, Timing};
+use crate::peer::Peer;
 use crate::time::{Span, Time};
 use crate::world::Tick;
 
@@ -9,6 +10,8 @@ const STAMP_MASK: u64 = (1 << STAMP_BITS) - 1;
 /// One other machine.
 #[derive(Clone, Debug)]
 pub(super) struct Contact {
+    /// Where it spoke from last; a router may move it.
+    pub(super) at: Option<Peer>,
     /// When it last said anything.
     pub(super) heard_at: Time,
     /// When we sent the newest word of ours that it is known to have heard.
@@ -49,6 +52,7 @@ const TIMED_EVERY: Span = Span::millis(100);
 impl Contact {
     pub(super) fn new(now: Time, held: Tick) -> Self {
         Self {
+            at: None,
             heard_at: now,
             reached_at: now,
             stamp: None,

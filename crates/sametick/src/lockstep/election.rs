@@ -1,6 +1,6 @@
 //! Who leads when somebody is gone without a word, and what of the gone counts.
 
-use super::player::{Happening, Lockstep};
+use super::player::{Happening, Lockstep, Stage};
 use super::roster::Member;
 use super::words::{Play, Word};
 use super::{MEMBERS_MAX, SILENCE};
@@ -16,6 +16,9 @@ const CALL_EVERY: Span = Span::millis(60);
 /// So long all others may take to answer; after that a quorum is enough.
 const ANSWER_WITHIN: Span = Span::millis(400);
 
+/// Nobody calls anew sooner than this.
+const RECALL_AFTER: Span = Span::millis(150);
+
 /// The next in line calls so much later.
 const RANK_WAITS: Span = Span::millis(700);
 
@@ -29,7 +32,11 @@ pub(super) struct Election {
     pub(super) gone: BTreeSet<u64>,
     /// The leader wants to know what the others have of somebody who is gone.
     pub(super) wanted: bool,
+    /// Who was silent and now asks to be let in: it knows nothing any more, and will lead nobody.
+    forfeited: BTreeSet<u64>,
     is_paused: bool,
+    /// When we called last.
+    called_at: Option<Time>,
     /// When we gave our word to somebody else.
     promised_at: Option<Time>,
 }
@@ -58,6 +65,7 @@ impl Election {
         (self.call, self.promised_at, self.wanted) = (None, None, false);
         self.is_paused = false;
         self.gone.clear();
+        self.forfeited.clear();
     }
 }
 
@@ -69,7 +77,9 @@ impl<G: Game> Lockstep<G> {
         if self.is_halted || me.plays_from.is_none() || self.worlds.is_none() {
             return;
         }
-        if self.election.call.is_none() && self.is_to_call(now, &me) {
+        let is_soon = self.election.called_at.is_some_and(|at| now - at < RECALL_AFTER);
+        if self.election.call.is_none() && !is_soon && self.is_to_call(now, &me) {
+            self.election.called_at = Some(now);
             let rounds = MEMBERS_MAX as u16;
             let round = self.election.promised.max(roster.epoch) / rounds + 1;
             let rank = roster.members.iter().position(|member| member.seat == me.seat);
@@ -159,9 +169,15 @@ impl<G: Game> Lockstep<G> {
 
     /// Somebody wants to lead. It gets our word if it leads already, or if our leader is gone.
     pub(super) fn hear_call(&mut self, now: Time, from: (u64, Peer), play: Play<G::Command>) {
+        if let Some(roster) = &play.roster {
+            self.hear_roster(now, from, roster.clone());
+        }
+        if self.stage != Stage::Playing {
+            return;
+        }
         let Some(roster) = &self.roster else { return };
         let Some(caller) = roster.member(from.0).copied() else {
-            return self.turn_away(from, play.epoch);
+            return self.turn_away(from);
         };
         if self.seat().is_none() || self.worlds.is_none() || self.is_halted {
             return;
@@ -175,13 +191,16 @@ impl<G: Game> Lockstep<G> {
             if self.is_leader() {
                 // It lost sight of us and will not hear us in this epoch: all are asked anew.
                 self.election.wanted = true;
-                let round = play.epoch / MEMBERS_MAX as u16;
-                self.election.promised = self.election.promised.max(round * MEMBERS_MAX as u16);
+                self.election.promised = self.election.promised.max(play.epoch);
+                self.election.call = None;
             }
             return;
         }
         if play.epoch < self.election.promised {
-            return;
+            // It is told so, and calls anew above that.
+            let account = self.account(self.election.promised, &[]);
+            let word = Word::Call { is_promise: true, leaves: false, play: Box::new(account) };
+            return self.post(from, &word);
         }
         if is_new {
             self.election.promised = play.epoch;
@@ -197,13 +216,22 @@ impl<G: Game> Lockstep<G> {
     /// Somebody gives its word.
     pub(super) fn hear_promise(&mut self, now: Time, from: u64, leaves: bool, play: Play<G::Command>) {
         let Some(call) = &self.election.call else { return };
+        if play.epoch > call.epoch {
+            self.election.promised = self.election.promised.max(play.epoch);
+            self.election.call = None;
+            return;
+        }
         if call.epoch != play.epoch {
             return;
         }
         if let (Some(theirs), Some(ours)) = (&play.roster, &self.roster)
             && theirs.age() > ours.age()
-            && theirs.member(self.identity).is_some()
         {
+            // Somebody led in between: what was decided then stands.
+            let leader = theirs.leader().map(|leader| (leader.identity, leader.at));
+            if theirs.member(self.identity).is_none() {
+                return leader.into_iter().for_each(|leader| self.come_back(now, leader));
+            }
             let call = self.election.call.take();
             self.adopt(now, theirs.clone());
             self.election.call = call;
@@ -223,7 +251,11 @@ impl<G: Game> Lockstep<G> {
     fn install(&mut self, now: Time) {
         let (Some(call), Some(roster)) = (&self.election.call, &self.roster) else { return };
         let (me, gone) = (self.identity, &self.election.gone);
-        let has = |identity: u64| identity == me || call.promises.contains_key(&identity);
+        let forfeited = &self.election.forfeited;
+        let has = |identity: u64| {
+            let is_out_of_play = forfeited.contains(&identity);
+            identity == me || call.promises.contains_key(&identity) || is_out_of_play
+        };
         let all = roster.electors().all(|elector| {
             has(elector.identity) || gone.contains(&elector.identity)
         });
@@ -237,6 +269,10 @@ impl<G: Game> Lockstep<G> {
             return;
         }
         let (call, mut roster) = (call.clone(), roster.clone());
+        if roster.before.is_empty() {
+            roster.before = roster.electors().map(|elector| elector.identity).collect();
+        }
+        roster.waits = true;
         let complete = self.complete();
         let has_server = roster.setup.has_server();
         for member in roster.members.iter_mut().filter(|member| member.is_here()) {
@@ -276,13 +312,22 @@ impl<G: Game> Lockstep<G> {
         Tick(executed.0 + known as u32)
     }
 
+    /// Somebody who plays asks to be let in: it has begun anew.
+    pub(super) fn hear_forfeit(&mut self, now: Time, name: u64) {
+        let Some(roster) = &self.roster else { return };
+        let Some(before) = roster.here().find(|member| member.name == name) else { return };
+        let contact = self.contacts.get(&before.identity);
+        if contact.is_some_and(|contact| now - contact.heard_at >= SILENCE) {
+            self.election.forfeited.insert(before.identity);
+        }
+    }
+
     /// Somebody speaks of another epoch than ours.
-    pub(super) fn hear_other_epoch(&mut self, now: Time, from: u64, epoch: u16) {
+    pub(super) fn hear_other_epoch(&mut self, from: u64, epoch: u16) {
         let is_later = self.roster.as_ref().is_some_and(|roster| epoch > roster.epoch);
         if let Some(contact) = self.contacts.get_mut(&from) {
             // It is told our roster until it has it.
             contact.version = None;
-            let _ = now;
         }
         if is_later && self.is_leader() {
             self.election.wanted = true;

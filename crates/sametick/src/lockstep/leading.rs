@@ -3,6 +3,7 @@
 use super::player::{Happening, Lockstep};
 use super::roster::Roster;
 use super::setup::Turns;
+use super::words::Word;
 use super::{KEPT_TICKS, Pace, STEPS_MAX};
 use crate::game::Game;
 use crate::time::{Span, Time};
@@ -14,6 +15,13 @@ const LEAD_EVERY: Span = Span::millis(20);
 /// How often the pace is thought over, and for how long it must be too slow before it is quickened.
 const PACE_EVERY: Span = Span::millis(500);
 const QUICKEN_AFTER: u32 = 6;
+
+/// For so many ticks those who left are remembered.
+const REMEMBERED_TICKS: u32 = 3600;
+const _: () = assert!(REMEMBERED_TICKS >= KEPT_TICKS);
+
+/// So often those who were given up are told where the game is.
+const CALL_BACK_EVERY: Span = Span::seconds(1);
 
 /// How far behind somebody may be to begin to play.
 const READY_TICKS: u32 = 20;
@@ -30,18 +38,58 @@ impl<G: Game> Lockstep<G> {
         self.led_at = now;
         let Some(mut roster) = self.roster.clone() else { return };
         let before = roster.clone();
-        if roster.has_begun {
+        if !roster.before.is_empty() {
+            self.confirm(&mut roster);
+        } else if roster.has_begun {
             self.let_play(&mut roster);
             self.let_go(now, &mut roster);
+            for member in roster.members.iter_mut().filter(|member| member.is_here()) {
+                let seen_at = self.contacts.get(&member.identity).and_then(|contact| contact.at);
+                member.at = seen_at.unwrap_or(member.at);
+            }
             self.adapt(now, &mut roster);
-            roster.forget_before(Tick(self.executed().0.saturating_sub(KEPT_TICKS)));
+            roster.forget_before(Tick(self.executed().0.saturating_sub(REMEMBERED_TICKS)));
+            self.call_back(now, &roster);
         } else {
             self.start(&mut roster);
         }
         if roster != before {
+            let electors = |roster: &Roster| -> Vec<u64> {
+                roster.electors().map(|elector| elector.identity).collect()
+            };
+            if electors(&before) != electors(&roster) {
+                roster.before = electors(&before);
+            }
             roster.version += 1;
             self.adopt(now, roster);
         }
+    }
+
+    /// A change of electors counts alone once enough of the old ones know of it.
+    fn confirm(&self, roster: &mut Roster) {
+        let version = roster.version as u8;
+        let knows = |identity: u64| {
+            let contact = self.contacts.get(&identity);
+            identity == self.identity || contact.is_some_and(|c| c.version == Some(version))
+        };
+        if roster.is_quorum(knows) {
+            roster.before.clear();
+            roster.waits = false;
+        }
+    }
+
+    /// Who was given up may be looking for us where we no longer are.
+    fn call_back(&mut self, now: Time, roster: &Roster) {
+        if now - self.called_back_at < CALL_BACK_EVERY {
+            return;
+        }
+        self.called_back_at = now;
+        let is_away = |name: u64| roster.here().all(|member| member.name != name);
+        let gone = roster.members.iter().filter(|member| !member.is_here() && is_away(member.name));
+        let gone: Vec<_> = gone.map(|member| (member.identity, member.at)).collect();
+        let Some(at) = roster.leader().map(|leader| leader.at) else { return };
+        let word = Word::Notice { age: roster.age(), leader: self.identity, at };
+        gone.into_iter().for_each(|to| self.post(to, &word));
     }
 
     /// The beginning waits for everyone, and for everyone's roster.

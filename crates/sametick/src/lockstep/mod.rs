@@ -59,7 +59,7 @@ mod words;
 mod worlds;
 
 pub use desync::Desync;
-pub use player::{Happening, Lockstep, Role, Statistics};
+pub use player::{Happening, Identity, Lockstep, Role, Statistics};
 pub use setup::{Setup, Topology, Turns};
 pub use words::{MESSAGE_BYTES_MAX, Refusal};
 

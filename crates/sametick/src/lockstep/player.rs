@@ -30,6 +30,15 @@ pub enum Role {
     Watches,
 }
 
+/// Who a machine is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// A number drawn at random each time the program starts: who speaks, on every line.
+    pub session: u64,
+    /// A number that stays: who comes back with it gets its old place among the players, if that is free.
+    pub name: u64,
+}
+
 /// What a machine tells its owner.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Happening {
@@ -80,10 +89,8 @@ pub struct Statistics {
 /// for ([`command`](Lockstep::command)), [`advance`](Lockstep::advance), and bring what
 /// [`transmit`](Lockstep::transmit) gives to whom it is for. Then draw [`view`](Lockstep::view).
 ///
-/// Machines have a number of their own, drawn at random, by which they are known on any line.
-///
 /// ```
-/// use sametick::lockstep::{Lockstep, Role, Setup};
+/// use sametick::lockstep::{Identity, Lockstep, Role, Setup};
 /// use sametick::network::Network;
 /// use sametick::{Fields, Game, Networked, NoEvent, Span, Time, Turn, World};
 ///
@@ -117,8 +124,8 @@ pub struct Statistics {
 /// let [first, second] = hosts.map(|host| network.address(host));
 /// let (mut now, setup) = (Time::ZERO, Setup { players: 2, ..Setup::DOOM_1993 });
 /// let mut players = [
-///     Lockstep::<Counting>::found(setup, (10, first), (), 1, now),
-///     Lockstep::join((10, first), 20, ((), 1), Role::Plays, now),
+///     Lockstep::<Counting>::found(setup, Identity { session: 10, name: 1 }, first, ((), 7), now),
+///     Lockstep::join(first, Identity { session: 20, name: 2 }, ((), 7), Role::Plays, now),
 /// ];
 /// while now < Time::from_seconds(2) {
 ///     for (player, host) in players.iter_mut().zip(hosts) {
@@ -141,6 +148,7 @@ pub struct Statistics {
 /// ```
 pub struct Lockstep<G: Game> {
     pub(super) identity: u64,
+    pub(super) name: u64,
     pub(super) terms: Terms,
     pub(super) role: Role,
     pub(super) content: G::Content,
@@ -148,6 +156,8 @@ pub struct Lockstep<G: Game> {
     pub(super) layout: Layout,
     /// Whom we ask to be let in.
     pub(super) door: (u64, Peer),
+    /// Whom we asked first.
+    pub(super) first_door: (u64, Peer),
     pub(super) stage: Stage,
     pub(super) roster: Option<Roster>,
     pub(super) worlds: Option<Worlds<G>>,
@@ -172,6 +182,7 @@ pub struct Lockstep<G: Game> {
     pub(super) spoke_at: Time,
     pub(super) spoke_of: Tick,
     pub(super) led_at: Time,
+    pub(super) called_back_at: Time,
     pub(super) stalled_since: Option<Time>,
     /// How long a tick takes this machine at least, if its owner says so.
     pub(super) tick_costs: Span,
@@ -195,48 +206,51 @@ pub(super) enum Stage {
 }
 
 impl<G: Game> Lockstep<G> {
-    /// Founds a game and leads it. `me` is our number and where others reach us; `build` names the program.
+    /// Founds a game and leads it, and is reached by others at `at`. `build` names the program.
     pub fn found(
         setup: Setup,
-        me: (u64, Peer),
-        content: G::Content,
-        build: u64,
+        me: Identity,
+        at: Peer,
+        (content, build): (G::Content, u64),
         now: Time,
     ) -> Self {
         assert!(setup.is_lawful(), "a game cannot be played so: {setup:?}");
-        let mut founder = Self::new(me, me.0, (content, build), Role::Plays, now);
+        let mut founder = Self::new((me.session, at), me, (content, build), Role::Plays, now);
         let mut roster = Roster {
             epoch: 0,
             version: 1,
             setup,
             leader: 0,
             has_begun: false,
+            before: Vec::new(),
+            waits: false,
             paces: vec![(Tick(0), Pace::first(&setup))],
             members: Vec::new(),
         };
-        roster.admit(me.0, me.1, true, Tick(0));
+        roster.admit((me.session, me.name), at, true, Tick(0));
         founder.enter(now, roster);
         founder
     }
 
-    /// Asks to be let into a game by one who plays it. `me` is our number, to come back with as well.
+    /// Asks to be let into a game by one who plays it, wherever that one is.
     pub fn join(
-        door: (u64, Peer),
-        me: u64,
+        door: Peer,
+        me: Identity,
         (content, build): (G::Content, u64),
         role: Role,
         now: Time,
     ) -> Self {
-        Self::new(door, me, (content, build), role, now)
+        Self::new((ANYONE, door), me, (content, build), role, now)
     }
 
     fn new(
         door: (u64, Peer),
-        identity: u64,
+        me: Identity,
         (content, build): (G::Content, u64),
         role: Role,
         now: Time,
     ) -> Self {
+        assert!(me.session != ANYONE, "session zero is nobody's");
         let (layouts, layout) =
             (Layouts::of::<G::Entity>(), Layout::of::<G::Command>(Precision::State));
         let rules = layouts.state.iter().chain([&layout]).fold(0, |sum, layout| {
@@ -245,13 +259,15 @@ impl<G: Game> Lockstep<G> {
         });
         let content_name = G::content_name(&content);
         Self {
-            identity,
+            identity: me.session,
+            name: me.name,
             terms: Terms { build, rules, content: content_name },
             role,
             content,
             layouts,
             layout,
             door,
+            first_door: door,
             stage: Stage::Knocking { since: now, asked_at: now - Span::seconds(1) },
             roster: None,
             worlds: None,
@@ -273,6 +289,7 @@ impl<G: Game> Lockstep<G> {
             spoke_at: now,
             spoke_of: Tick(0),
             led_at: now,
+            called_back_at: now,
             stalled_since: None,
             tick_costs: Span::ZERO,
             backlog: (u32::MAX, u32::MAX, now),
@@ -298,9 +315,11 @@ impl<G: Game> Lockstep<G> {
 
     fn hear(&mut self, now: Time, from: (u64, Peer), word: Word<G::Command>) {
         match word {
-            Word::Hello { terms, wants_to_play } => self.answer(now, from, terms, wants_to_play),
-            Word::Refusal(refusal) => self.hear_refusal(from.0, refusal),
-            Word::Notice { epoch, leader, at } => self.hear_notice(now, from.0, epoch, (leader, at)),
+            Word::Hello { terms, name, wants_to_play } => {
+                self.answer(now, from, (terms, name), wants_to_play);
+            }
+            Word::Refusal(refusal) => self.hear_refusal(from, refusal),
+            Word::Notice { age, leader, at } => self.hear_notice(now, from, age, (leader, at)),
             Word::Play(play) => self.hear_play(now, from, *play),
             Word::Call { is_promise: false, play, .. } => self.hear_call(now, from, *play),
             Word::Call { is_promise: true, leaves, play } => {
@@ -371,9 +390,9 @@ impl<G: Game> Lockstep<G> {
         Some(self.seat()?.player)
     }
 
-    /// Our number on every line.
-    pub fn identity(&self) -> u64 {
-        self.identity
+    /// Who we are on every line.
+    pub fn identity(&self) -> Identity {
+        Identity { session: self.identity, name: self.name }
     }
 
     /// The newest world of which everything is known.
@@ -519,8 +538,10 @@ impl<G: Game> Lockstep<G> {
         self.election.is_open() || heirs.any(|heir| heir == other.seat || Some(heir) == own)
     }
 
-    pub(super) fn post(&mut self, to: (u64, Peer), word: &Word<G::Command>) {
+    pub(super) fn post(&mut self, (to, at): (u64, Peer), word: &Word<G::Command>) {
         let message = word.write(&self.layout);
+        let seen_at = self.contacts.get(&to).and_then(|contact| contact.at);
+        let to = (to, seen_at.unwrap_or(at));
         if !message.is_empty() && self.outbox.len() < OUTBOX_MAX {
             self.outbox.push_back((to, message));
         }
@@ -561,7 +582,7 @@ impl<G: Game> Lockstep<G> {
 
     pub(super) fn execute(&mut self, setup: Setup) {
         let mut steps = 0;
-        while steps < STEPS_MAX && !self.is_halted {
+        while steps < STEPS_MAX && !self.is_halted && !self.is_waiting() {
             let tick = Tick(self.executed().0 + 1);
             let is_due = f64::from(tick.0) <= self.clock.ticks;
             let Some(inputs) = self.inputs(tick).filter(|_| is_due) else { break };
@@ -602,7 +623,7 @@ impl<G: Game> Lockstep<G> {
         let executed = self.executed();
         let next = Tick(executed.0 + 1);
         let limit = f64::from(next.0) + f64::from(setup.rollback_ticks);
-        let is_stuck = self.is_halted || !self.is_known(next);
+        let is_stuck = self.is_halted || self.is_waiting() || !self.is_known(next);
         let held = if is_stuck { self.clock.hold_at(limit) } else { 0.0 };
         if held > 0.0 {
             self.stalled_since.get_or_insert(now);
@@ -614,6 +635,11 @@ impl<G: Game> Lockstep<G> {
             self.statistics.stalled += now - since;
             self.statistics.stalled_at_most = self.statistics.stalled_at_most.max(now - since);
         }
+    }
+
+    /// Whether somebody was taken out and too few know of it yet.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.roster.as_ref().is_some_and(|roster| roster.waits)
     }
 
     /// Whether all commands of a tick are there.
@@ -813,5 +839,24 @@ pub(super) const SPEAK_EVERY: Span = Span::millis(50);
 const LEAVING_MAX: Span = Span::seconds(2);
 const _: () = assert!(LEAVING_MAX.as_micros() > SILENCE.as_micros());
 
+/// Whoever is there: the session of one whose address alone is known.
+pub(super) const ANYONE: u64 = 0;
+
 /// How many messages wait to be brought away; an owner that forgets them loses them.
 const OUTBOX_MAX: usize = 4096;
+
+/// Where it stands, in a line; not all that it holds.
+impl<G: Game> std::fmt::Debug for Lockstep<G> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Lockstep")
+            .field("identity", &self.identity)
+            .field("stage", &self.stage)
+            .field("executed", &self.worlds.as_ref().map(Worlds::executed))
+            .field("clock", &self.clock)
+            .field("roster", &self.roster)
+            .field("has", &self.vector())
+            .field("election", &self.election)
+            .field("statistics", &self.statistics())
+            .finish_non_exhaustive()
+    }
+}

@@ -80,10 +80,17 @@ impl<G: Game> Lockstep<G> {
         }
     }
 
-    /// What this machine has of every seat.
+    /// What this machine has of every seat; of one of which it has nothing, up to where it needs it.
     pub(super) fn vector(&self) -> Vec<(u8, Tick)> {
         let members = self.roster.as_ref().map_or(&[][..], |roster| &roster.members);
-        let known = |member: &Member| Some((member.seat as u8, self.streams.newest(member.seat)?));
+        let next = self.executed().0 + 1;
+        let known = |member: &Member| {
+            let needed = Tick(member.plays_from?.0.max(next) - 1);
+            let newest = self.streams.newest(member.seat).unwrap_or(needed);
+            // What came of somebody after it was given up does not count.
+            let newest = member.leaves_at.map_or(newest, |end| newest.min(Tick(end.0.saturating_sub(1))));
+            Some((member.seat as u8, newest))
+        };
         members.iter().filter_map(known).collect()
     }
 
@@ -160,14 +167,14 @@ impl<G: Game> Lockstep<G> {
     /// Takes in what another tells.
     pub(super) fn hear_play(&mut self, now: Time, from: (u64, Peer), play: Play<G::Command>) {
         if let Some(roster) = &play.roster {
-            self.hear_roster(now, from.0, roster.clone());
+            self.hear_roster(now, from, roster.clone());
         }
         let Some(roster) = self.roster.as_ref().filter(|_| self.stage == Stage::Playing) else { return };
         let Some(speaker) = roster.member(from.0).copied() else {
-            return self.turn_away(from, play.epoch);
+            return self.turn_away(from);
         };
         if play.epoch != roster.epoch {
-            return self.hear_other_epoch(now, from.0, play.epoch);
+            return self.hear_other_epoch(from.0, play.epoch);
         }
         if self.election.has_promised_beyond(roster.epoch) {
             return;
@@ -179,7 +186,7 @@ impl<G: Game> Lockstep<G> {
         let own = self.newest_own();
         let contact = self.contacts.entry(from.0);
         let contact = contact.or_insert_with(|| super::contact::Contact::new(now, speaker.enters));
-        contact.heard_at = now;
+        (contact.heard_at, contact.at) = (now, Some(from.1));
         contact.version = Some(play.version);
         contact.leaves = play.leaves;
         contact.vector.clone_from(&play.vector);
@@ -274,7 +281,7 @@ impl<G: Game> Lockstep<G> {
 
     /// The server closes the ticks that are due: the commands of each are now what they are.
     pub(super) fn close_ticks(&mut self, now: Time, setup: Setup) {
-        if self.is_halted || !self.has_quorum(now) {
+        if self.is_halted || self.is_waiting() || !self.has_quorum(now) {
             // Somebody else may be leading already.
             self.clock.hold_at(f64::from(self.executed().0) + 1.0);
             return;

@@ -2,7 +2,7 @@
 //! to all, replaced as a whole by newer ones. Knows no messages.
 
 use super::setup::Setup;
-use super::{MEMBERS_MAX, PLAYERS_MAX, Pace};
+use super::{KEPT_TICKS, MEMBERS_MAX, PLAYERS_MAX, Pace};
 use crate::bits::{BitReader, BitWriter};
 use crate::peer::Peer;
 use crate::time::Span;
@@ -13,7 +13,10 @@ use crate::world::{PlayerId, Tick};
 pub(super) struct Member {
     /// Counts the stays of this game; never given twice.
     pub(super) seat: u16,
+    /// This machine's number on every line, another each time its program starts.
     pub(super) identity: u64,
+    /// What it is known by when it comes back.
+    pub(super) name: u64,
     /// Where others reach it.
     pub(super) at: Peer,
     pub(super) player: PlayerId,
@@ -48,6 +51,10 @@ pub(super) struct Roster {
     /// The seat of the one who decides.
     pub(super) leader: u16,
     pub(super) has_begun: bool,
+    /// Whose word counted before the electors changed, until enough of them know of the change.
+    pub(super) before: Vec<u64>,
+    /// Whether nothing is stepped until then: somebody was taken out who may be playing on.
+    pub(super) waits: bool,
     /// From which tick which pace counts; the last two.
     pub(super) paces: Vec<(Tick, Pace)>,
     /// By seat.
@@ -86,13 +93,17 @@ impl Roster {
         self.here().filter(|member| member.plays_from.is_some())
     }
 
-    /// Whether these are enough to decide for all: more than half, or half with the first among them.
+    /// Whether these are enough to decide for all: more than half, or half with the first among them. While the
+    /// electors change, both the old and the new must agree.
     pub(super) fn is_quorum(&self, has: impl Fn(u64) -> bool) -> bool {
-        let (all, with) = self.electors().fold((0, 0), |(all, with), elector| {
-            (all + 1, with + usize::from(has(elector.identity)))
-        });
-        let has_first = self.electors().next().is_none_or(|first| has(first.identity));
-        with * 2 > all || (with * 2 == all && has_first) || (!self.setup.needs_quorum && with > 0)
+        let electors: Vec<u64> = self.electors().map(|elector| elector.identity).collect();
+        let is_enough = |electors: &[u64]| {
+            let with = electors.iter().filter(|elector| has(**elector)).count();
+            let has_first = electors.first().is_none_or(|first| has(*first));
+            let all = electors.len();
+            with * 2 > all || (with * 2 == all && has_first) || (!self.setup.needs_quorum && with > 0)
+        };
+        is_enough(&electors) && (self.before.is_empty() || is_enough(&self.before))
     }
 
     pub(super) fn pace_at(&self, tick: Tick) -> Pace {
@@ -103,17 +114,23 @@ impl Roster {
     /// Takes in somebody new, or somebody who comes back and gets its number again.
     pub(super) fn admit(
         &mut self,
-        identity: u64,
+        (identity, name): (u64, u64),
         at: Peer,
         wants_to_play: bool,
         enters: Tick,
     ) -> bool {
         let players = self.here().filter(|member| member.wants_to_play).count();
+        let is_old = |member: &Member| member.leaves_at.is_some_and(|left| left.0 + KEPT_TICKS < enters.0);
+        while self.members.len() >= MEMBERS_MAX
+            && let Some(oldest) = self.members.iter().position(is_old)
+        {
+            self.members.remove(oldest);
+        }
         if self.members.len() >= MEMBERS_MAX || (wants_to_play && players >= PLAYERS_MAX) {
             return false;
         }
         let is_free = |player: &PlayerId| self.here().all(|member| member.player != *player);
-        let before = self.members.iter().rev().find(|member| member.identity == identity);
+        let before = self.members.iter().rev().find(|member| member.name == name);
         let before = before.map(|member| member.player).filter(is_free);
         let lowest = (0..MEMBERS_MAX as u16).map(PlayerId).find(is_free);
         let (Some(player), Some(seat)) = (before.or(lowest), self.next_seat()) else { return false };
@@ -121,6 +138,7 @@ impl Roster {
         self.members.push(Member {
             seat,
             identity,
+            name,
             at,
             player,
             wants_to_play,
@@ -149,6 +167,9 @@ impl Roster {
         self.setup.write(bits);
         bits.write(u64::from(self.leader), 16);
         bits.write_bool(self.has_begun);
+        bits.write_bool(self.waits);
+        bits.write(self.before.len() as u64, MEMBER_BITS + 1);
+        self.before.iter().for_each(|identity| bits.write(*identity, 64));
         bits.write(self.paces.len() as u64, 2);
         for (from, pace) in &self.paces {
             bits.write(u64::from(from.0), 32);
@@ -158,6 +179,7 @@ impl Roster {
         for member in &self.members {
             bits.write(u64::from(member.seat), 16);
             bits.write(member.identity, 64);
+            bits.write(member.name, 64);
             bits.write_bytes(&member.at.address());
             bits.write(u64::from(member.at.port()), 16);
             bits.write(u64::from(member.player.0), 16);
@@ -175,7 +197,12 @@ impl Roster {
     pub(super) fn read(bits: &mut BitReader<'_>) -> Self {
         let (epoch, version) = (bits.read(16) as u16, bits.read(16) as u16);
         let setup = Setup::read(bits);
-        let (leader, has_begun) = (bits.read(16) as u16, bits.read_bool());
+        let (leader, has_begun, waits) = (bits.read(16) as u16, bits.read_bool(), bits.read_bool());
+        let count = bits.read(MEMBER_BITS + 1) as usize;
+        if count > MEMBERS_MAX {
+            bits.fail();
+        }
+        let before = (0..count.min(MEMBERS_MAX)).map(|_| bits.read(64)).collect();
         let paces = (0..bits.read(2))
             .map(|_| (Tick(bits.read(32) as u32), Pace::read(bits)))
             .collect::<Vec<_>>();
@@ -185,7 +212,8 @@ impl Roster {
         }
         let mut members: Vec<Member> = Vec::new();
         while members.len() < count && !bits.failed() {
-            let (seat, identity) = (bits.read(16) as u16, bits.read(64));
+            let seat = bits.read(16) as u16;
+            let [identity, name] = [(); 2].map(|()| bits.read(64));
             let mut address = [0; 16];
             bits.read_bytes(&mut address);
             let at = Peer::new(address, bits.read(16) as u16);
@@ -199,6 +227,7 @@ impl Roster {
             members.push(Member {
                 seat,
                 identity,
+                name,
                 at,
                 player,
                 wants_to_play,
@@ -207,7 +236,7 @@ impl Roster {
                 leaves_at,
             });
         }
-        Self { epoch, version, setup, leader, has_begun, paces, members }
+        Self { epoch, version, setup, leader, has_begun, before, waits, paces, members }
     }
 }
 

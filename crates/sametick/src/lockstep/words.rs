@@ -27,11 +27,11 @@ const INQUEST: u64 = 7;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Word<C> {
     /// Somebody wants to come in, or to come back.
-    Hello { terms: Terms, wants_to_play: bool },
+    Hello { terms: Terms, name: u64, wants_to_play: bool },
     /// It cannot.
     Refusal(Refusal),
     /// The one who decides is another; or it has no place for you.
-    Notice { epoch: u16, leader: u64, at: Peer },
+    Notice { age: (u16, u16), leader: u64, at: Peer },
     /// Everything about the running game.
     Play(Box<Play<C>>),
     /// A part of something long.
@@ -119,9 +119,9 @@ impl<C: Networked + PartialEq> Word<C> {
     pub(super) fn write(&self, layout: &Layout) -> Vec<u8> {
         let mut bits = BitWriter::growing(MESSAGE_BYTES_MAX);
         match self {
-            Self::Hello { terms, wants_to_play } => {
+            Self::Hello { terms, name, wants_to_play } => {
                 bits.write(HELLO, KIND_BITS);
-                let names = [terms.build, terms.rules, terms.content];
+                let names = [terms.build, terms.rules, terms.content, *name];
                 names.iter().for_each(|name| bits.write(*name, 64));
                 bits.write_bool(*wants_to_play);
             }
@@ -129,9 +129,10 @@ impl<C: Networked + PartialEq> Word<C> {
                 bits.write(REFUSAL, KIND_BITS);
                 bits.write(*refusal as u64, 2);
             }
-            Self::Notice { epoch, leader, at } => {
+            Self::Notice { age: (epoch, version), leader, at } => {
                 bits.write(NOTICE, KIND_BITS);
                 bits.write(u64::from(*epoch), 16);
+                bits.write(u64::from(*version), 16);
                 bits.write(*leader, 64);
                 bits.write_bytes(&at.address());
                 bits.write(u64::from(at.port()), 16);
@@ -175,9 +176,9 @@ impl<C: Networked + PartialEq> Word<C> {
         let mut bits = BitReader::new(bytes);
         let word = match bits.read(KIND_BITS) {
             HELLO => {
-                let [build, rules, content] = [(); 3].map(|()| bits.read(64));
+                let [build, rules, content, name] = [(); 4].map(|()| bits.read(64));
                 let terms = Terms { build, rules, content };
-                Self::Hello { terms, wants_to_play: bits.read_bool() }
+                Self::Hello { terms, name, wants_to_play: bits.read_bool() }
             }
             REFUSAL => Self::Refusal(match bits.read(2) {
                 0 => Refusal::Build,
@@ -186,10 +187,11 @@ impl<C: Networked + PartialEq> Word<C> {
                 _ => Refusal::Full,
             }),
             NOTICE => {
-                let (epoch, leader) = (bits.read(16) as u16, bits.read(64));
+                let age = (bits.read(16) as u16, bits.read(16) as u16);
+                let leader = bits.read(64);
                 let mut address = [0; 16];
                 bits.read_bytes(&mut address);
-                Self::Notice { epoch, leader, at: Peer::new(address, bits.read(16) as u16) }
+                Self::Notice { age, leader, at: Peer::new(address, bits.read(16) as u16) }
             }
             PLAY => Self::Play(Box::new(Play::read(&mut bits, layout, near))),
             PIECE => {

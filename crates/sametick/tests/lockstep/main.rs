@@ -1,5 +1,6 @@
 //! Lockstep games over simulated networks: everyone steps the same worlds, whatever the network does.
 
+mod faults;
 mod party;
 mod tag;
 

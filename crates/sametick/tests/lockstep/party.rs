@@ -2,12 +2,15 @@
 //! tick have the same world after it.
 
 use crate::tag::{Tag, Wish};
-use sametick::lockstep::{Happening, Lockstep, Role, Setup};
+use sametick::lockstep::{Happening, Identity, Lockstep, Role, Setup};
 use sametick::network::{Conditions, Host, Network};
 use sametick::{Dice, Game, PlayerId, Span, Tick, Time};
 use std::collections::BTreeMap;
 
 pub(crate) const BUILD: u64 = 7;
+
+/// So many ticks one can have stepped that never counted: what a lease lasts, and what is under way.
+const ALONE_TICKS_MAX: u32 = 150;
 
 /// Whoever gives commands: from a world, the own number and chance.
 pub(crate) type Mind<G> = fn(&Lockstep<G>, &mut Dice, Time) -> <G as Game>::Command;
@@ -21,8 +24,6 @@ pub(crate) struct Machine<G: Game> {
     pub(crate) events: Vec<(Time, Happening)>,
     /// The newest tick whose hash was looked at.
     checked: Tick,
-    /// What it stepped, for as long as it is not known to have been left behind.
-    stepped: BTreeMap<u32, u32>,
     /// When it last stepped, and the longest it did not.
     pub(crate) stepped_at: Time,
     pub(crate) gap: Span,
@@ -82,7 +83,6 @@ impl<G: Game<Content: Clone>> Party<G> {
             frozen_until: Time::ZERO,
             events: Vec::new(),
             checked: Tick(0),
-            stepped: BTreeMap::new(),
             stepped_at: self.now,
             gap: Span::ZERO,
             bytes: 0,
@@ -93,28 +93,29 @@ impl<G: Game<Content: Clone>> Party<G> {
     fn begin(&self, index: usize, host: Host, identity: u64, role: Role) -> Lockstep<G> {
         let (content, at) = (self.content.clone(), self.network.address(host));
         if index == 0 && self.machines.is_empty() {
-            return Lockstep::found(self.setup, (identity, at), content, BUILD, self.now);
+            let now = self.network.clock(host).local(self.now);
+            let me = Identity { session: identity, name: index as u64 };
+            return Lockstep::found(self.setup, me, at, (content, BUILD), now);
         }
         let alive = self.machines.iter().find(|machine| {
             machine.identity != identity && machine.lockstep.is_some()
         });
-        let door = alive.map_or((self.machines[0].identity, self.machines[0].host), |machine| {
-            (machine.identity, machine.host)
-        });
-        let door = (door.0, self.network.address(door.1));
-        Lockstep::join(door, identity, (content, BUILD), role, self.now)
+        let door = self.network.address(alive.unwrap_or(&self.machines[0]).host);
+        let now = self.network.clock(host).local(self.now);
+        let me = Identity { session: identity, name: index as u64 };
+        Lockstep::join(door, me, (content, BUILD), role, now)
     }
 
     /// A machine goes dark without a word.
     pub(crate) fn kill(&mut self, index: usize) {
         self.machines[index].lockstep = None;
-        self.machines[index].stepped.clear();
         // What it stepped last may never have counted.
         self.disown(index);
     }
 
     /// It comes back and knows nothing.
     pub(crate) fn revive(&mut self, index: usize) {
+        self.machines[index].identity += 1000;
         let (host, identity) = (self.machines[index].host, self.machines[index].identity);
         let lockstep = self.begin(index, host, identity, Role::Plays);
         let machine = &mut self.machines[index];
@@ -152,13 +153,14 @@ impl<G: Game<Content: Clone>> Party<G> {
                 let host = self.network.host_at(from);
                 let who = identities.get(&from).copied();
                 if let (Some(lockstep), Some(who), Some(_)) = (&mut machine.lockstep, who, host) {
-                    lockstep.receive(now, (who, from), &message);
+                    let local = self.network.clock(machine.host).local(now);
+                    lockstep.receive(local, (who, from), &message);
                 }
             }
             let Some(lockstep) = &mut machine.lockstep else { continue };
             let wish = (self.mind)(lockstep, &mut machine.dice, now);
             lockstep.command(wish);
-            lockstep.advance(now);
+            lockstep.advance(self.network.clock(machine.host).local(now));
             lockstep.take_effects();
             while let Some(((_, to), message)) = lockstep.transmit() {
                 machine.bytes += message.len() as u64;
@@ -174,7 +176,6 @@ impl<G: Game<Content: Clone>> Party<G> {
         let now = self.now;
         for event in events {
             if event == Happening::LeftBehind {
-                self.machines[index].checked = Tick(0);
                 self.disown(index);
             }
             self.machines[index].events.push((now, event));
@@ -198,9 +199,11 @@ impl<G: Game<Content: Clone>> Party<G> {
 
     /// What a machine stepped of late does not count: it may have been alone with it.
     fn disown(&mut self, index: usize) {
-        for known in self.ledger.values_mut() {
+        let first = self.machines[index].checked.0.saturating_sub(ALONE_TICKS_MAX);
+        for (_, known) in self.ledger.range_mut(first..) {
             known.retain(|(who, _)| *who != index);
         }
+        self.machines[index].checked = Tick(0);
     }
 
     /// All who stepped a tick have the same world after it.
