@@ -242,6 +242,8 @@ impl<G: Game> Lockstep<G> {
             self.events.extend(leader.map(Happening::Leads));
             self.election.settle(roster.epoch);
             self.ahead = None;
+            // Some of these hashes may be of ticks that never counted.
+            self.early.clear();
             // What others know of us is told anew.
             for contact in self.contacts.values_mut() {
                 (contact.version, contact.heard_at) = (None, now);

@@ -16,6 +16,9 @@ const CALL_EVERY: Span = Span::millis(60);
 /// So long all others may take to answer; after that a quorum is enough.
 const ANSWER_WITHIN: Span = Span::millis(400);
 
+/// How many of those who began anew are remembered.
+const FORFEITED_MAX: usize = 256;
+
 /// Nobody calls anew sooner than this.
 const RECALL_AFTER: Span = Span::millis(150);
 
@@ -33,7 +36,7 @@ pub(super) struct Election {
     /// The leader wants to know what the others have of somebody who is gone.
     pub(super) wanted: bool,
     /// Who was silent and now asks to be let in: it knows nothing any more, and will lead nobody.
-    forfeited: BTreeSet<u64>,
+    pub(super) forfeited: BTreeSet<u64>,
     is_paused: bool,
     /// When we called last.
     called_at: Option<Time>,
@@ -65,7 +68,6 @@ impl Election {
         (self.call, self.promised_at, self.wanted) = (None, None, false);
         self.is_paused = false;
         self.gone.clear();
-        self.forfeited.clear();
     }
 }
 
@@ -187,7 +189,10 @@ impl<G: Game> Lockstep<G> {
             || self.leader_silence(now).is_some_and(|silent| silent >= SILENCE)
             || (self.is_leader() && self.leaving_since.is_some());
         let is_new = play.epoch > self.election.promised;
-        if is_new && !is_leader && !is_gone || (is_new && self.is_leader() && self.leaving_since.is_none()) {
+        // Who knows of a later decision than ours was let lead in between.
+        let is_later = play.roster.as_ref().is_some_and(|theirs| theirs.age() > roster.age());
+        let i_lead = self.is_leader() && self.leaving_since.is_none();
+        if is_new && !is_later && (i_lead || (!is_leader && !is_gone)) {
             if self.is_leader() {
                 // It lost sight of us and will not hear us in this epoch: all are asked anew.
                 self.election.wanted = true;
@@ -317,7 +322,8 @@ impl<G: Game> Lockstep<G> {
         let Some(roster) = &self.roster else { return };
         let Some(before) = roster.here().find(|member| member.name == name) else { return };
         let contact = self.contacts.get(&before.identity);
-        if contact.is_some_and(|contact| now - contact.heard_at >= SILENCE) {
+        let is_silent = contact.is_some_and(|contact| now - contact.heard_at >= SILENCE);
+        if is_silent && self.election.forfeited.len() < FORFEITED_MAX {
             self.election.forfeited.insert(before.identity);
         }
     }

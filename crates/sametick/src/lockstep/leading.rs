@@ -70,7 +70,9 @@ impl<G: Game> Lockstep<G> {
         let version = roster.version as u8;
         let knows = |identity: u64| {
             let contact = self.contacts.get(&identity);
-            identity == self.identity || contact.is_some_and(|c| c.version == Some(version))
+            let has_forfeited = self.election.forfeited.contains(&identity);
+            let has_it = contact.is_some_and(|c| c.version == Some(version));
+            identity == self.identity || has_it || has_forfeited
         };
         if roster.is_quorum(knows) {
             roster.before.clear();

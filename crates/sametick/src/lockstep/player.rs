@@ -308,7 +308,12 @@ impl<G: Game> Lockstep<G> {
             return;
         }
         match Word::read(message, &self.layout, self.executed()) {
-            Ok(word) => self.hear(now, from, word),
+            Ok(word) => {
+                if let Some(contact) = self.contacts.get_mut(&from.0) {
+                    contact.at = Some(from.1);
+                }
+                self.hear(now, from, word);
+            }
             Err(_) => self.statistics.malformed += 1,
         }
     }

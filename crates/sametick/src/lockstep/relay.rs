@@ -186,7 +186,7 @@ impl<G: Game> Lockstep<G> {
         let own = self.newest_own();
         let contact = self.contacts.entry(from.0);
         let contact = contact.or_insert_with(|| super::contact::Contact::new(now, speaker.enters));
-        (contact.heard_at, contact.at) = (now, Some(from.1));
+        contact.heard_at = now;
         contact.version = Some(play.version);
         contact.leaves = play.leaves;
         contact.vector.clone_from(&play.vector);

@@ -109,7 +109,8 @@ impl<G: Game<Content: Clone>> Party<G> {
     /// A machine goes dark without a word.
     pub(crate) fn kill(&mut self, index: usize) {
         self.machines[index].lockstep = None;
-        // What it stepped last may never have counted.
+        // What it knew is lost; if it was alone with it, it never was.
+        self.machines[index].checked = Tick(0);
         self.disown(index);
     }
 
