@@ -111,7 +111,8 @@ impl<G: Game> Lockstep<G> {
     /// Tells somebody who is not of ours whom to ask.
     pub(super) fn turn_away(&mut self, from: (u64, Peer)) {
         let Some(roster) = &self.roster else { return };
-        let Some(leader) = roster.leader() else { return };
+        let candidate = self.election.candidate().and_then(|identity| roster.member(identity));
+        let Some(leader) = candidate.or(roster.leader()) else { return };
         let seen_at = self.contacts.get(&leader.identity).and_then(|contact| contact.at);
         let at = seen_at.unwrap_or(leader.at);
         let word = Word::Notice { age: roster.age(), leader: leader.identity, at };

@@ -42,6 +42,8 @@ pub(super) struct Election {
     called_at: Option<Time>,
     /// When we gave our word to somebody else.
     promised_at: Option<Time>,
+    /// And to whom.
+    promised_to: Option<u64>,
 }
 
 #[derive(Clone, Debug)]
@@ -60,6 +62,11 @@ impl Election {
 
     pub(super) fn is_open(&self) -> bool {
         self.call.is_some() || self.promised_at.is_some()
+    }
+
+    /// Who may lead soon, as far as is known.
+    pub(super) fn candidate(&self) -> Option<u64> {
+        self.promised_to.filter(|_| self.promised_at.is_some())
     }
 
     /// Somebody leads.
@@ -211,7 +218,7 @@ impl<G: Game> Lockstep<G> {
             self.election.promised = play.epoch;
             self.election.call = None;
         }
-        self.election.promised_at = Some(now);
+        (self.election.promised_at, self.election.promised_to) = (Some(now), Some(from.0));
         // A caller with an older roster is handed ours.
         let leaves = self.leaving_since.is_some();
         let account = self.account(play.epoch, &play.vector);

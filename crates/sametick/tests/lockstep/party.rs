@@ -97,9 +97,12 @@ impl<G: Game<Content: Clone>> Party<G> {
             let me = Identity { session: identity, name: index as u64 };
             return Lockstep::found(self.setup, me, at, (content, BUILD), now);
         }
-        let alive = self.machines.iter().find(|machine| {
-            machine.identity != identity && machine.lockstep.is_some()
-        });
+        // Whoever has come furthest.
+        let others = self.machines.iter().filter(|machine| machine.identity != identity);
+        let tick = |machine: &&Machine<G>| {
+            machine.lockstep.as_ref().and_then(|lockstep| Some(lockstep.world()?.tick()))
+        };
+        let alive = others.max_by_key(tick);
         let door = self.network.address(alive.unwrap_or(&self.machines[0]).host);
         let now = self.network.clock(host).local(self.now);
         let me = Identity { session: identity, name: index as u64 };
