@@ -141,9 +141,10 @@ impl<G: Game> Lockstep<G> {
     ) {
         match self.stage {
             Stage::Knocking { since, .. } if self.is_door(from) && leader.0 != self.identity => {
-                // Ask there at once, but not in circles.
-                if leader.0 != self.door.0 {
-                    self.door = leader;
+                // Whoever leads speaks from where it is.
+                let door = if leader.0 == from.0 { from } else { leader };
+                if door != self.door {
+                    self.door = door;
                     self.stage = Stage::Knocking { since, asked_at: now };
                 }
             }

@@ -1,7 +1,7 @@
 //! Who leads when somebody is gone without a word, and what of the gone counts.
 
 use super::player::{Happening, Lockstep, Stage};
-use super::roster::Member;
+use super::roster::{Member, Roster};
 use super::words::{Play, Word};
 use super::{MEMBERS_MAX, SILENCE};
 use crate::game::Game;
@@ -216,12 +216,17 @@ impl<G: Game> Lockstep<G> {
         }
         if is_new {
             self.election.promised = play.epoch;
-            self.election.call = None;
+            (self.election.call, self.election.wanted) = (None, false);
         }
         (self.election.promised_at, self.election.promised_to) = (Some(now), Some(from.0));
         // A caller with an older roster is handed ours.
         let leaves = self.leaving_since.is_some();
         let account = self.account(play.epoch, &play.vector);
+        let is_newer = |roster: &Roster| play.roster.as_ref().is_none_or(|t| roster.age() > t.age());
+        let roster = account.roster.filter(is_newer);
+        // Both may not fit: first it must know what was decided.
+        let streams = if roster.is_some() { Vec::new() } else { account.streams };
+        let account = Play { roster, streams, ..account };
         self.post(from, &Word::Call { is_promise: true, leaves, play: Box::new(account) });
     }
 
@@ -292,10 +297,7 @@ impl<G: Game> Lockstep<G> {
             if (member.identity == me || call.promises.contains_key(&member.identity)) && !leaves {
                 continue;
             }
-            // Watchers have no word to give and stay if they can.
-            if member.plays_from.is_none() && !leaves {
-                continue;
-            }
+            // A watcher may have been told more than anyone who is left: it is handed the world anew.
             let newest = self.streams.newest(member.seat).unwrap_or(complete);
             let end = Tick(if has_server { complete.0 } else { newest.0 } + 1);
             member.leaves_at = Some(end.max(member.plays_from.unwrap_or(end)));

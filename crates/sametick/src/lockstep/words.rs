@@ -168,7 +168,9 @@ impl<C: Networked + PartialEq> Word<C> {
             }
         }
         // Whoever builds a message leaves room; what is too long after all is not sent.
-        bits.finish().map(<[u8]>::to_vec).unwrap_or_default()
+        let message = bits.finish().map(<[u8]>::to_vec);
+        debug_assert!(message.is_ok(), "a message is too long: {} bits", bits.bits_written());
+        message.unwrap_or_default()
     }
 
     /// Reads a message; `near` is a tick close to those it is about.

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const SEEDS: u64 = 200;
 const THREADS: usize = 2;
 const FAULTS: Span = Span::seconds(8);
-const CALM: Span = Span::seconds(14);
+const CALM: Span = Span::seconds(11);
 
 #[derive(Debug)]
 struct Options {
@@ -123,7 +123,10 @@ fn fault(party: &mut Party<Tag>, dice: &mut Dice) {
             }
         }
         3 => party.machines[one].frozen_until = party.now + Span::millis(dice.below(4_000)),
-        4 if party.alive().len() == party.machines.len() => party.kill(one),
+        // Somebody must be left who has the world.
+        4 if party.machines.iter().all(|m| m.lockstep.as_ref().is_some_and(|l| l.world().is_some())) => {
+            party.kill(one);
+        }
         5 => {
             // Two who move at once would not find each other again.
             let host = party.machines[0].host;
