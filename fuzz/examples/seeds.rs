@@ -22,6 +22,7 @@ fn main() -> std::io::Result<()> {
         ("bits", bits()),
         ("client_messages", sessions()),
         ("record", records()),
+        ("replay", replays()),
         ("sequence", sequences()),
         ("server_messages", sessions()),
         ("snapshot", snapshots()),
@@ -135,6 +136,24 @@ fn worlds() -> Seeds {
         ("some-gone", seed(&[zoo(0), zoo(2), crowd(12), zoo(28), zoo(0)], &[])),
         ("flipped", seed(&[zoo(0), crowd(2)], &[3, 50, 0, 3, 200, 1])),
         ("cut", seed(&[zoo(0), crowd(2)], &[0, 30, 0])),
+    ]
+}
+
+/// A deed (its upper bit chooses the match), which block it is done to, and damage or bytes.
+fn replays() -> Seeds {
+    vec![
+        ("whole", vec![5, 0]),
+        ("trusted-and-sent", vec![0x85, 0]),
+        ("without-a-checkpoint", vec![2, 1]),
+        ("a-block-twice", vec![3, 3]),
+        ("header-flipped", vec![5, 0, 3, 70, 0]),
+        ("world-flipped", vec![5, 1, 3, 200, 0]),
+        ("ticks-flipped", vec![5, 2, 3, 200, 1]),
+        ("claims-flipped", vec![0x85, 2, 3, 200, 1, 3, 90, 2]),
+        ("ticks-cut", vec![5, 2, 0, 40, 0]),
+        ("made-up-ticks", vec![4, 2, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0]),
+        ("only-the-start", vec![1, 0, 0, 0, 0, 0, 0]),
+        ("nothing-of-ours", vec![0, 0, 1, 2, 3]),
     ]
 }
 

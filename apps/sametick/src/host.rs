@@ -7,6 +7,7 @@ pub(crate) mod metrics;
 
 use crate::crew::Crew;
 use crate::crew::tally::words;
+use crate::recording_file::RecordingFile;
 use crate::stop::Stop;
 use crate::tokens;
 use figures::Figures;
@@ -15,6 +16,7 @@ use meter::Meter;
 use metrics::Board;
 use sametick::channel::Settings;
 use sametick::endpoint::ListenerConfig;
+use sametick::replay::Recording;
 use sametick::secure::{SystemRandom, TokenKey};
 use sametick::{PlayerId, Rates, Server, ServerEvent, Span, Time};
 use sametick_arena::{Arena, Content};
@@ -39,6 +41,7 @@ pub(crate) struct Plan {
     /// Players of the server's own.
     pub(crate) crew: Option<Crew>,
     pub(crate) lasts: Option<Span>,
+    pub(crate) recording: Option<(RecordingFile, Recording)>,
 }
 
 /// A server, and what is known of it.
@@ -50,6 +53,8 @@ pub(crate) struct Host {
     crew: Option<Crew>,
     crew_ids: BTreeSet<u64>,
     crew_players: BTreeSet<PlayerId>,
+    /// Where the match is recorded to.
+    recording: Option<RecordingFile>,
     board: Board,
     posted_at: Time,
     end: Time,
@@ -57,7 +62,7 @@ pub(crate) struct Host {
 
 impl Host {
     pub(crate) fn new(plan: Plan, board: Board) -> Self {
-        let Plan { content, rates, seed, players_max, key, link, crew, lasts } = plan;
+        let Plan { content, rates, seed, players_max, key, link, crew, lasts, recording } = plan;
         // Found out now rather than in the first tick.
         content.map.visibility();
         let (clock, random) = (Clock::start(), &mut SystemRandom::new());
@@ -69,13 +74,19 @@ impl Host {
             unix_seconds_at_zero: tokens::unix_seconds(),
         };
         let ids = crew.as_ref().map(|crew| crew.client_ids.iter().copied().collect());
+        let mut server = Server::new(config, content, seed, rates, now, random);
+        let recording = recording.map(|(file, what)| {
+            server.record(&what);
+            file
+        });
         Self {
-            server: Server::new(config, content, seed, rates, now, random),
+            server,
             link,
             meter: Meter::new(rates.tick_length, now),
             crew,
             crew_ids: ids.unwrap_or_default(),
             crew_players: BTreeSet::new(),
+            recording,
             board,
             posted_at: now,
             end: lasts.map_or(Time::MAX, |span| now + span),
@@ -98,6 +109,7 @@ impl Host {
             self.play(stop, log);
             let figures = self.figures();
             self.say_goodbye();
+            self.finish_recording(log);
             crew_stop.ask();
             if let Some(Err(error)) = playing.and_then(|thread| thread.join().ok()) {
                 log.tell(self.clock.now(), &Line::Warning(&format!("the bots: {error:#}")));
@@ -114,6 +126,7 @@ impl Host {
                 return;
             }
             self.tell(now, log);
+            self.record(log);
             let wake = self.server.next_wake().min(self.end).min(now + LOOKS_EVERY);
             self.link.wait(&self.clock, wake);
         }
@@ -124,6 +137,28 @@ impl Host {
         drive_server(&mut self.server, &mut self.link, now, &mut SystemRandom::new());
         self.meter.worked(self.clock.now() - now, self.server.world().tick().0);
         now
+    }
+
+    /// Hands what was recorded to its file. A recording that cannot go on ends; the match goes on.
+    fn record(&mut self, log: &mut Log) {
+        let Some(file) = &mut self.recording else { return };
+        if let Err(error) = file.push(self.server.take_recording()) {
+            log.tell(self.clock.now(), &Line::Warning(&format!("{error:#}; it ends here")));
+            self.server.finish_recording();
+            self.recording = None;
+        } else if file.is_full() {
+            let full = format!("the recording {} is as long as it may be", file.path().display());
+            log.tell(self.clock.now(), &Line::Warning(&full));
+            self.finish_recording(log);
+        }
+    }
+
+    fn finish_recording(&mut self, log: &mut Log) {
+        let Some(mut file) = self.recording.take() else { return };
+        let written = file.push(self.server.finish_recording()).and_then(|()| file.close());
+        if let Err(error) = written {
+            log.tell(self.clock.now(), &Line::Warning(&format!("{error:#}")));
+        }
     }
 
     fn tell(&mut self, now: Time, log: &mut Log) {

@@ -8,6 +8,8 @@ mod crew;
 mod host;
 mod line;
 mod play;
+mod recording_file;
+mod replay;
 mod rules;
 mod serve;
 mod stop;
@@ -49,6 +51,9 @@ enum Command {
     /// Measure what the library costs
     #[command(subcommand)]
     Bench(bench::Bench),
+    /// Look at the recording of a match, and play it again
+    #[command(after_help = replay::EXAMPLES)]
+    Replay(replay::Options),
 }
 
 /// Something that was asked for cannot be done.
@@ -60,6 +65,7 @@ fn main() -> ExitCode {
         Ok(Command::Serve(options)) => (serve::run(*options), REFUSED),
         Ok(Command::Bots(options)) => (bots::run(&options), REFUSED),
         Ok(Command::Bench(bench)) => (bench::run(bench), 1),
+        Ok(Command::Replay(options)) => (replay::run(&options), 1),
         Err(error) => return explain(&error),
     };
     match done {

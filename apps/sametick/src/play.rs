@@ -7,6 +7,7 @@ use crate::host::figures::Standing;
 use crate::host::log::{Line, Log};
 use crate::host::metrics::Board;
 use crate::host::{Host, Plan};
+use crate::recording_file;
 use crate::rules::Rules;
 use crate::stop::Stop;
 use clap::{Args, value_parser};
@@ -20,6 +21,7 @@ pub(crate) const EXAMPLES: &str = "Examples:
   sametick                                  a match of seven bots; Ctrl-C ends it
   sametick play --map field --bots 40       a large one
   sametick play --seconds 60                for a minute
+  sametick play --record match.sametick     for `sametick replay match.sametick` to play again
   sametick play --alone --seconds 600       ten minutes of play without any network, as fast as it goes
   sametick bots --connect 127.0.0.1:4000    joins it from another terminal";
 
@@ -36,6 +38,8 @@ pub(crate) struct Options {
     /// End after so many seconds of play; without it, when asked to
     #[arg(long, value_parser = value_parser!(u32).range(1..=1_000_000))]
     seconds: Option<u32>,
+    #[command(flatten)]
+    recording: recording_file::Wanted,
     /// Play without a server or network, as fast as it goes (a minute of play unless --seconds says otherwise)
     #[arg(long)]
     alone: bool,
@@ -67,6 +71,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         link,
         crew,
         lasts: options.seconds.map(|seconds| Span::seconds(seconds.into())),
+        recording: options.recording.open(&options.rules.configuration())?,
     };
     let listening = Line::Listening { address: bound.to_string(), what, metrics: None };
     Host::new(plan, Board::default()).run(listening, &stop, &mut Log::new(options.json));

@@ -6,7 +6,7 @@ use crate::crew::skill::{self, skills};
 use crate::crew::{self, Crew};
 use anyhow::bail;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, value_parser};
+use clap::{Args, ValueEnum, value_parser};
 use sametick::network::Conditions;
 use sametick::secure::TokenKey;
 use sametick::{Model, Rates, Span};
@@ -78,6 +78,20 @@ impl Rules {
         }
         let tick_length = self.tick_length();
         Ok(Rates { tick_length, ticks_per_snapshot, ..self.model.rates })
+    }
+
+    /// All of it as a config file has it, for whoever plays the match again.
+    pub(crate) fn configuration(&self) -> String {
+        let mode = self.mode.to_possible_value().map(|mode| mode.get_name().to_owned());
+        format!(
+            "map = \"{}\"\nmode = \"{}\"\ntick-rate = {}\nsnapshot-rate = {}\nmodel = \"{}\"\nseed = {}\n",
+            self.map,
+            mode.unwrap_or_default(),
+            self.tick_rate,
+            self.snapshot_rate,
+            self.model.name,
+            self.seed
+        )
     }
 
     /// Whether so many bots have room.

@@ -6,6 +6,7 @@ use crate::address;
 use crate::host::log::{Line, Log};
 use crate::host::metrics::{self, Board};
 use crate::host::{Host, Plan};
+use crate::recording_file;
 use crate::rules::Rules;
 use crate::stop::Stop;
 use crate::tokens;
@@ -21,6 +22,7 @@ pub(crate) const EXAMPLES: &str = "Examples:
   sametick serve --mode duel --map corners --model quake3
   sametick serve --token-key server.key                 only holders of tokens join
   sametick serve --metrics 127.0.0.1:9100               figures for Prometheus at /metrics
+  sametick serve --record match.sametick                for `sametick replay match.sametick` to play again
   sametick serve --print-config > server.toml           every option with its default
   sametick serve --config server.toml --tick-rate 128   options here go before those of the file";
 
@@ -46,6 +48,8 @@ pub(crate) struct Options {
     /// Answer GET /metrics here, for Prometheus; port 0 is any that is free
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address::listening)]
     metrics: Option<SocketAddr>,
+    #[command(flatten)]
+    recording: recording_file::Wanted,
     /// Read options from a TOML file
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -91,6 +95,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<()> {
         link,
         crew,
         lasts: options.minutes.map(|minutes| Span::from_micros_f64(minutes * 60e6)),
+        recording: options.recording.open(&options.rules.configuration())?,
     };
     let metrics = figures_at.map(|at| at.to_string());
     let listening = Line::Listening { address: bound.to_string(), what, metrics };

@@ -9,7 +9,7 @@ use crate::follow::{SnapshotClient, content_of};
 use crate::game::Game;
 use crate::peer::Peer;
 use crate::secure::{ClientToken, Denial, Random};
-use crate::serve::{EVENT, SNAPSHOT, WELCOME};
+use crate::serve::{EVENT, EVENTS, SNAPSHOT, WELCOME};
 use crate::server::OPEN_PROTOCOL;
 use crate::succession::{CHARGE, ORDER, REIGN, Route, STATE};
 use crate::time::{Span, Time};
@@ -368,8 +368,9 @@ impl<G: Game> Client<G> {
             }
             (SNAPSHOT, Half::Playing(half)) => half.read(now, half_trip, whole).is_ok(),
             (EVENT, Half::Playing(half)) => half.read_event(message).is_ok(),
+            (EVENTS, Half::Playing(half)) => half.read_events(message).is_ok(),
             // Until the content is there, nothing can be made of it.
-            (SNAPSHOT, Half::Waiting(_)) => self.welcome.is_some(),
+            (SNAPSHOT | EVENTS, Half::Waiting(_)) => self.welcome.is_some(),
             _ => false,
         };
         self.malformed += u64::from(!read);

@@ -29,6 +29,7 @@ pub struct EntityId(NonZeroU32);
 
 impl EntityId {
     /// The name of the `generation`-th tenant (from 1) of `slot`, if there can be one.
+    #[inline]
     pub fn new(slot: usize, generation: u32) -> Option<Self> {
         let lawful = slot < ENTITY_SLOTS_MAX && (1..=GENERATIONS_MAX).contains(&generation);
         if !lawful {
@@ -46,16 +47,19 @@ impl EntityId {
     }
 
     /// Whether a client gave this name, to what the server has not told of yet.
+    #[inline]
     pub fn is_provisional(self) -> bool {
         self.generation() & PROVISIONAL != 0
     }
 
     /// Where the entity stands.
+    #[inline]
     pub fn slot(self) -> usize {
         self.0.get() as usize % ENTITY_SLOTS_MAX
     }
 
     /// Which tenant of its slot it is, counted from 1.
+    #[inline]
     pub fn generation(self) -> u32 {
         self.0.get() >> SLOT_BITS
     }

@@ -3,7 +3,6 @@
 //! `eye.rs`.
 
 use crate::authority::{self, Decisions};
-use crate::births;
 use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::clock::Clock;
 use crate::commands::CommandLog;
@@ -12,14 +11,12 @@ use crate::entity::EntityId;
 use crate::events::{self, Effect, Effects};
 use crate::eye::Eye;
 use crate::game::{Game, Stride};
+use crate::heading::{Heading, Welcome};
 use crate::others::{self, Known};
 use crate::predict::PREDICTED_TICKS_MAX;
 use crate::received::ServerTables;
 use crate::record::{Layout, Precision};
 use crate::rewind::write_others;
-use crate::serve::{
-    MARGIN_UNIT_MICROS, RECEIVED_BACK_MAX, RECEIVED_BITS, REPEATED_BITS, SNAPSHOT, TICK_BITS,
-};
 use crate::sight::History;
 use crate::table::{Head, Table};
 use crate::time::{Span, Time};
@@ -96,20 +93,17 @@ impl<G: Game> SnapshotClient<G> {
         view: View,
         now: Time,
     ) -> Result<Self, Malformed> {
-        let mut bits = BitReader::new(welcome);
-        let game_id = bits.read(8) as u8;
-        let me = PlayerId(bits.read(16) as u16);
-        let newest_tick = Tick(bits.read(32) as u32);
-        let tick_length = Span::micros(bits.read(32));
-        let seed = bits.read(64);
-        let [trusted, rewinds] = [(); 2].map(|()| bits.read_bool());
-        let unused = bits.read(6);
-        let name = bits.read(64);
-        bits.finish()?;
-        if game_id == 0 || unused != 0 || name != G::content_name(&content) {
-            return Err(Malformed);
-        }
-        if !crate::alone::TICK_LENGTHS.contains(&tick_length) {
+        let Welcome {
+            game_id,
+            me,
+            tick: newest_tick,
+            tick_length,
+            seed,
+            trusted,
+            rewinds,
+            content: name,
+        } = Welcome::read(welcome)?;
+        if name != G::content_name(&content) {
             return Err(Malformed);
         }
         let layouts = Layouts::of::<G::Entity>();
@@ -169,33 +163,19 @@ impl<G: Game> SnapshotClient<G> {
         message: &[u8],
     ) -> Result<Option<(Tick, Range<usize>)>, Malformed> {
         let mut bits = BitReader::new(message);
-        if bits.read(8) as u8 != SNAPSHOT {
-            return Err(Malformed);
-        }
-        if bits.read(8) as u8 != self.game_id {
+        let Some(heading) = Heading::read(&mut bits, self.game_id, self.newest_tick)? else {
             return Ok(None);
-        }
-        let tick = nearest(self.newest_tick, bits.read(TICK_BITS) as u32);
-        let repeated = bits.read(REPEATED_BITS) as u32;
-        let margin = bits.read(15) as i64;
-        let received = bits.read(RECEIVED_BITS) as u32;
-        let births = births::read(&mut bits, tick);
+        };
+        let Heading { tick, repeated, received, margin, births } = heading;
         let others = others::read(&mut bits, &self.command_layout);
         let part = self.tables.read(&mut bits, self.wire.all()).ok_or(Malformed)?;
         bits.finish()?;
-        // A running count: parts of one snapshot say the same, and a lost one loses nothing.
-        if tick > self.newest_tick {
-            let more = repeated.wrapping_sub(self.repeated as u32) % (1 << REPEATED_BITS);
-            self.repeated += u64::from(more);
-        }
-        let received = Tick(match received {
-            0 => 0,
-            received => tick.0.saturating_add(received).saturating_sub(RECEIVED_BACK_MAX),
-        });
-        self.received = self.received.max(received);
         let is_first_part = tick > self.newest_tick;
+        if is_first_part {
+            self.repeated += repeated.more_than(self.repeated);
+        }
+        self.received = self.received.max(received);
         self.newest_tick = self.newest_tick.max(tick);
-        let margin = (margin != 0).then(|| ((margin - 16_384) * MARGIN_UNIT_MICROS) as f64);
         if is_first_part {
             self.clock.observe(now, tick, half_trip, margin.map(|margin| (margin, received)));
         }
@@ -244,6 +224,16 @@ impl<G: Game> SnapshotClient<G> {
             events::read(&mut bits, &self.event_layout, G::event_kind).ok_or(Malformed)?;
         bits.finish()?;
         self.effects.tell(key, is_saved, event);
+        Ok(())
+    }
+
+    /// Takes in several, each with its length before it.
+    pub(crate) fn read_events(&mut self, mut message: &[u8]) -> Result<(), Malformed> {
+        while let Some((length, rest)) = message.split_first() {
+            let (event, rest) = rest.split_at_checked(usize::from(*length)).ok_or(Malformed)?;
+            self.read_event(event)?;
+            message = rest;
+        }
         Ok(())
     }
 
@@ -374,13 +364,6 @@ impl<G: Game> SnapshotClient<G> {
 pub(crate) fn content_of(welcome: &[u8]) -> Option<u64> {
     let name = welcome.last_chunk()?;
     Some(u64::from_le_bytes(*name))
-}
-
-/// The tick nearest to `around` with these low bits.
-fn nearest(around: Tick, low: u32) -> Tick {
-    let unused = 32 - TICK_BITS;
-    let ahead = (low.wrapping_sub(around.0) << unused).cast_signed() >> unused;
-    Tick(around.0.saturating_add_signed(ahead))
 }
 
 /// The table that both ends have before anything is sent.

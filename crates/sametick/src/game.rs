@@ -5,6 +5,7 @@ use crate::entities::Entities;
 use crate::entity::EntityId;
 use crate::fields::{Fields, Networked};
 use crate::record::mix;
+use crate::relevance::Places;
 use crate::sight::{Moment, Past};
 use crate::slots::Slots;
 use crate::time::Span;
@@ -160,6 +161,22 @@ pub trait Game: Sized {
     ) {
         crate::relevance::everything(world, visible);
     }
+
+    /// Where everyone stands, found once a tick for all who look: a game that divides its map into cells
+    /// fills it in, and asks it in [`relevant_among`](Game::relevant_among).
+    fn places(_world: &World<Self::Entity>, _content: &Self::Content, _places: &mut Places) {}
+
+    /// The same as [`relevant`](Game::relevant), which it is by default, for one viewer of many: `places` is
+    /// what [`places`](Game::places) made of this world. The answer must be the same.
+    fn relevant_among(
+        world: &World<Self::Entity>,
+        content: &Self::Content,
+        _places: &Places,
+        viewer: PlayerId,
+        visible: &mut Slots,
+    ) {
+        Self::relevant(world, content, viewer, visible);
+    }
 }
 
 /// How often a command is repeated for want of a newer one, unless the game says otherwise.
@@ -192,6 +209,7 @@ pub struct Turn<'a, G: Game> {
 /// How players see the others.
 pub(crate) struct Sights<'a, G: Game> {
     pub(crate) past: Past<'a, G>,
+    /// By player.
     pub(crate) players: Vec<Sight<G>>,
 }
 
@@ -358,7 +376,11 @@ impl<'a, G: Game> Turn<'a, G> {
 
     /// What one player asks for, if that is known here.
     pub fn command(&self, player: PlayerId) -> Option<&'a G::Command> {
-        self.commands().find(|(asking, _)| *asking == player).map(|(_, command)| command)
+        // As a rule each stands at its own number.
+        let likely =
+            self.commands.get(usize::from(player.0)).filter(|(asking, _)| *asking == player);
+        let known = likely.or_else(|| self.commands.iter().find(|(asking, _)| *asking == player));
+        known?.1.as_ref()
     }
 
     /// How much time the entities of a player, or of nobody, live through in this step, in seconds; none
@@ -435,8 +457,8 @@ impl<'a, G: Game> Turn<'a, G> {
 
     fn sight(&self, player: PlayerId) -> Option<(&Past<'a, G>, &Sight<G>)> {
         let sights = self.sights.as_ref()?;
-        let sight = sights.players.iter().find(|sight| sight.player == player)?;
-        Some((&sights.past, sight))
+        let index = sights.players.binary_search_by_key(&player, |sight| sight.player).ok()?;
+        Some((&sights.past, &sights.players[index]))
     }
 
     /// What a player's shot hits: what `hit` finds in the world as that player saw it. It is also judged

@@ -8,7 +8,7 @@ use crate::game::Game;
 use crate::peer::Peer;
 use crate::rates::Rates;
 use crate::secure::{ClientToken, Random, is_handshake};
-use crate::server::{OPEN_PROTOCOL, Server, open_config};
+use crate::server::{OPEN_PROTOCOL, Server};
 use crate::succession::{HOST_SILENCE, Stage};
 use crate::time::Time;
 use crate::view::View;
@@ -33,7 +33,7 @@ pub struct HostedConfig<C> {
 impl<C> HostedConfig<C> {
     /// For a game that is open to anyone: private against listeners, not against impostors.
     pub fn open(content: C, view: View, random: &mut dyn Random) -> Self {
-        Self { listener: open_config(random), content, view, reached_at: None }
+        Self { listener: ListenerConfig::open(random), content, view, reached_at: None }
     }
 }
 

@@ -78,6 +78,7 @@
 //! | `Hosted`, `succession` | a game that one of its players hosts, and what happens when that one leaves |
 //! | [`channel`] | one connection's messages, over packets that may be lost |
 //! | [`network`] | bad networks, simulated |
+//! | [`replay`] | recorded matches: played again, compared, looked at |
 //! | `secure` | handshake and sealed packets; needs the feature `secure` |
 //! | `endpoint` | a server's connections and a client's, handshake to goodbye; likewise |
 
@@ -107,10 +108,13 @@ pub mod endpoint;
 mod entities;
 mod entity;
 mod events;
+#[cfg(feature = "secure")]
+mod extra;
 mod eye;
 mod fields;
 mod follow;
 mod game;
+mod heading;
 #[cfg(feature = "secure")]
 mod hosted;
 mod interpolate;
@@ -128,6 +132,7 @@ mod rates;
 mod received;
 pub mod record;
 pub mod relevance;
+pub mod replay;
 mod rewind;
 #[cfg(feature = "secure")]
 pub mod secure;
@@ -159,6 +164,8 @@ pub use dice::Dice;
 pub use entities::{Entities, KindOf, Layouts};
 pub use entity::{ENTITY_SLOTS_MAX, EntityId, GENERATIONS_MAX};
 pub use events::{Effect, FRESH_EFFECTS_MAX, HELD_EVENTS_MAX, SAVED_EVENTS_MAX};
+#[cfg(feature = "secure")]
+pub use extra::Extra;
 pub use fields::{Field, Fields, Networked};
 pub use game::{
     Audience, Delivery, EVENTS_PER_TICK_MAX, EventKey, Game, NoEvent, REPEATS_MAX, Turn,

@@ -188,7 +188,7 @@ fn read_changed(bits: &mut BitReader<'_>, in_sight: u32) -> u32 {
 }
 
 /// The number nearest to `around` with these low bits; before the first there is none.
-fn nearest(around: u64, low: u16) -> u64 {
+pub(crate) fn nearest(around: u64, low: u16) -> u64 {
     let ahead = low.wrapping_sub(around as u16).cast_signed();
     around.checked_add_signed(i64::from(ahead)).unwrap_or(0)
 }

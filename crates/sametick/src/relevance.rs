@@ -2,11 +2,13 @@
 //! is never on the wire, so where they are unsure they let in.
 
 use crate::entities::Entities;
+use crate::entity::{ENTITY_SLOTS_MAX, EntityId};
 use crate::slots::Slots;
-use crate::world::World;
+use crate::world::{PlayerId, World};
 
 /// The most cells a map can be divided into.
 pub const CELLS_MAX: usize = 1 << 14;
+const _: () = assert!(CELLS_MAX <= 1 << 16 && ENTITY_SLOTS_MAX <= 1 << 16);
 
 /// Everyone.
 ///
@@ -159,6 +161,22 @@ impl Cells {
         seen.for_each(|(id, _)| visible.insert(id.slot()));
     }
 
+    /// Adds whoever may be seen from a cell, of those who stand where `places` says.
+    pub fn visible_among(&self, places: &Places, eye: Option<usize>, visible: &mut Slots) {
+        visible.insert_chunks(places.anywhere.chunks().iter().copied());
+        let Some(eye) = eye.filter(|cell| *cell < self.cells) else {
+            places.placed.iter().for_each(|(slot, _)| visible.insert(usize::from(*slot)));
+            return;
+        };
+        let row = &self.rows[eye * self.row_words()..][..self.row_words()];
+        for (slot, cell) in &places.placed {
+            let cell = usize::from(*cell);
+            if cell >= self.cells || row[cell / 64] & 1 << (cell % 64) != 0 {
+                visible.insert(usize::from(*slot));
+            }
+        }
+    }
+
     fn set(&mut self, from: usize, to: usize) {
         let word = from * self.row_words() + to / 64;
         self.rows[word] |= 1 << (to % 64);
@@ -166,6 +184,46 @@ impl Cells {
 
     fn row_words(&self) -> usize {
         self.cells.div_ceil(64)
+    }
+}
+
+/// Where everyone stands at one tick, and whose they are: found once for all who look.
+#[derive(Clone, Debug, Default)]
+pub struct Places {
+    /// Slots, each with its cell.
+    placed: Vec<(u16, u16)>,
+    /// Those in no cell: everyone sees them.
+    anywhere: Slots,
+    /// By player, then by slot.
+    owned: Vec<(PlayerId, EntityId)>,
+}
+
+impl Places {
+    /// Notes everyone's cell, as `cell` tells.
+    pub fn fill<E: Entities>(&mut self, world: &World<E>, cell: impl Fn(&E) -> Option<usize>) {
+        for (id, entity) in world.entities() {
+            match cell(entity).filter(|cell| *cell < CELLS_MAX) {
+                Some(cell) => self.placed.push((id.slot() as u16, cell as u16)),
+                None => self.anywhere.insert(id.slot()),
+            }
+        }
+    }
+
+    /// What belongs to a player, by slot.
+    pub fn owned(&self, owner: PlayerId) -> impl Iterator<Item = EntityId> {
+        let start = self.owned.partition_point(|(player, _)| *player < owner);
+        let owned = self.owned[start..].iter().take_while(move |(player, _)| *player == owner);
+        owned.map(|(_, id)| *id)
+    }
+
+    /// Forgets everyone but whose they are.
+    pub(crate) fn begin<E: Entities>(&mut self, world: &World<E>) {
+        self.placed.clear();
+        self.anywhere.clear();
+        self.owned.clear();
+        let owned = world.owned_entities().filter_map(|(id, owner, _)| Some((owner?, id)));
+        self.owned.extend(owned);
+        self.owned.sort_unstable();
     }
 }
 
@@ -300,6 +358,15 @@ mod tests {
         for (id, entity) in world.entities() {
             let is_seen = matches!(cell(entity), None | Some(0 | 99));
             assert_eq!(visible.contains(id.slot()), is_seen);
+        }
+        let mut places = Places::default();
+        places.begin(&world);
+        places.fill(&world, cell);
+        for eye in [None, Some(100), Some(0), Some(99), Some(42)] {
+            let [mut one_by_one, mut at_once] = [Slots::default(), Slots::default()];
+            cells.visible_from(&world, eye, cell, &mut one_by_one);
+            cells.visible_among(&places, eye, &mut at_once);
+            assert_eq!(at_once, one_by_one, "from {eye:?}");
         }
     }
 }

@@ -8,34 +8,47 @@ use crate::changes::Changes;
 use crate::commands::{AHEAD_TICKS_MAX, CommandQueue, read_moments};
 use crate::entities::Layouts;
 use crate::entity::EntityId;
-use crate::events::{self, SAVED_EVENTS_MAX};
-use crate::game::{Audience, Emitted, EventKey, Game, Sight, Sights, Turn, Verdict};
+use crate::game::{EventKey, Game, Sight, Sights, Turn, Verdict};
 use crate::others;
 use crate::rates::Rates;
 use crate::record::{Layout, Precision, ROW_WORDS, Row};
+use crate::relevance::Places;
+use crate::replay::Recorder;
 use crate::rewind::{self, Screen, Told};
 use crate::sight::{self, History, Moment, Past};
 use crate::slots::Slots;
 use crate::snapshot::{Candidate, ClientBase, Frame};
-#[cfg(feature = "secure")]
-use crate::succession::Estate;
 use crate::time::{Span, Time};
 use crate::versions::{VersionId, Versions, WireLayouts};
 use crate::view::Others;
 use crate::world::{PlayerId, Tick, World};
 use std::cell::OnceCell;
 use std::collections::VecDeque;
+use std::sync::Arc;
+use telling::as_event;
+
+#[cfg(feature = "secure")]
+mod bequest;
+mod recording;
+mod telling;
 
 /// So many ticks at most are made up for at once; a server that was away for longer goes on from now.
 const CATCH_UP_TICKS_MAX: u32 = 10;
 
-/// How often versions that nobody names are swept away.
+/// So many players get their snapshots in turns, in [`SPREAD_TURNS`] of the ticks between two, so that no tick takes
+/// much longer than the others.
+const SPREAD_PLAYERS_MIN: usize = 65;
+const SPREAD_TURNS: u32 = 3;
+
+/// How often versions that nobody names are swept away: in each tick a share of the players is asked.
 const SWEEP_TICKS: u32 = 15;
 
 /// What precedes each message to a client.
 pub(crate) const WELCOME: u8 = 0;
 pub(crate) const SNAPSHOT: u8 = 1;
 pub(crate) const EVENT: u8 = 2;
+/// Several events that may be lost, each with its length before it: 3 to 6 are succession's.
+pub(crate) const EVENTS: u8 = 7;
 
 /// A snapshot names the low bits of its tick: enough for hours of silence.
 pub(crate) const TICK_BITS: u32 = 24;
@@ -80,6 +93,9 @@ pub(crate) struct SnapshotServer<G: Game> {
     joined: Vec<PlayerId>,
     left: Vec<PlayerId>,
     next_tick_at: Time,
+    /// Where everyone stands, and of which tick that is.
+    places: Places,
+    places_at: Option<Tick>,
     visible: Slots,
     bits: BitWriter,
     /// Fields that held what is not finite, and were mended.
@@ -96,6 +112,8 @@ pub(crate) struct SnapshotServer<G: Game> {
     /// What was judged since it was last asked for.
     pub(crate) verdicts: VecDeque<Verdict>,
     pub(crate) claims: VecDeque<Claim>,
+    /// If the match is recorded.
+    recorder: Option<Box<Recorder>>,
 }
 
 struct Player<G: Game> {
@@ -113,7 +131,8 @@ struct Player<G: Game> {
     /// The slots in sight in the last snapshot, and of which tick that was.
     seen: Slots,
     seen_at: Tick,
-    events: Vec<(bool, Vec<u8>)>,
+    /// Whether reliably, and the message, which all who are told share.
+    events: Vec<(bool, Arc<[u8]>)>,
     /// How it shows others, and what its screen showed when it gave a command; none if it does not tell.
     others: Option<Others>,
     moments: VecDeque<Told>,
@@ -162,6 +181,8 @@ impl<G: Game> SnapshotServer<G> {
             joined: Vec::new(),
             left: Vec::new(),
             next_tick_at: now,
+            places: Places::default(),
+            places_at: None,
             visible: Slots::default(),
             bits: BitWriter::growing(MESSAGE_BYTES_MAX),
             unsettled,
@@ -173,6 +194,7 @@ impl<G: Game> SnapshotServer<G> {
             sights: Vec::new(),
             verdicts: VecDeque::new(),
             claims: VecDeque::new(),
+            recorder: None,
         }
     }
 
@@ -190,7 +212,7 @@ impl<G: Game> SnapshotServer<G> {
             seen: Slots::default(),
             seen_at: Tick(0),
             // What happened before and still matters.
-            events: self.saved.iter().map(|(_, message)| (true, message.clone())).collect(),
+            events: self.saved.iter().map(|(_, message)| (true, as_event(message))).collect(),
             others: None,
             moments: VecDeque::new(),
             screen: Screen::default(),
@@ -326,6 +348,9 @@ impl<G: Game> SnapshotServer<G> {
             (player.id, player.last_command.clone())
         }));
         let tick = Tick(self.world.tick().0 + 1);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.begin(&self.world, &self.history, &self.layouts);
+        }
         self.apply_claims(tick, false);
         self.look_back(tick);
         let past = Past {
@@ -346,6 +371,7 @@ impl<G: Game> SnapshotServer<G> {
         self.sights = turn.sights.map(|sights| sights.players).unwrap_or_default();
         let (events, verdicts) = (turn.events.into_inner(), turn.verdicts.into_inner());
         log(&mut self.verdicts, verdicts, VERDICTS_MAX);
+        self.record_step(tick);
         self.apply_claims(tick, true);
         for birth in self.world.take_births() {
             if let Some(player) = find(&mut self.players, birth.owner) {
@@ -356,17 +382,33 @@ impl<G: Game> SnapshotServer<G> {
         self.left.clear();
         self.world.set_tick(tick);
         self.unsettled += u64::from(self.world.settle().is_err());
+        if let Some(recorder) = &mut self.recorder {
+            recorder.end(&self.world, &self.layouts);
+        }
         self.distribute(events);
-        let due = |player: &Player<G>| tick.0.is_multiple_of(player.snapshot_every);
+        let spreads = self.players.len() >= SPREAD_PLAYERS_MIN;
+        let due = |player: &Player<G>| player.is_due(tick, spreads);
         if self.players.iter().any(due) {
             self.update_versions();
             for player in self.players.iter_mut().filter(|player| due(player)) {
                 player.snapshot_is_due = true;
             }
         }
-        if tick.0.is_multiple_of(SWEEP_TICKS) {
-            let named = self.players.iter().flat_map(|player| player.base.named());
-            self.versions.sweep(named.chain([&self.loaded[..]]));
+        let turn = tick.0 % SWEEP_TICKS;
+        if turn == 0 {
+            self.versions.sweep();
+            self.versions.mark([&self.loaded[..]].into_iter());
+        }
+        let asked =
+            self.players.iter().filter(|player| u32::from(player.id.0) % SWEEP_TICKS == turn);
+        asked.for_each(|player| self.versions.mark(player.base.named()));
+    }
+
+    /// Finds where everyone stands, unless that was done since the world last changed.
+    fn find_places(&mut self) {
+        if self.places_at.replace(self.world.tick()) != Some(self.world.tick()) {
+            self.places.begin(&self.world);
+            G::places(&self.world, &self.content, &mut self.places);
         }
     }
 
@@ -425,6 +467,9 @@ impl<G: Game> SnapshotServer<G> {
         for player in &mut self.players {
             let Some((of, claims)) = player.claims.take_until(until) else { continue };
             let layouts = &self.layouts.state;
+            if let Some(recorder) = &mut self.recorder {
+                recorder.claim(layouts, until, (player.id, of, &claims));
+            }
             let judged =
                 authority::apply(&mut self.world, layouts, player.id, of, &claims, G::trust);
             log(&mut self.claims, judged, CLAIMS_MAX);
@@ -438,61 +483,28 @@ impl<G: Game> SnapshotServer<G> {
         }
     }
 
-    /// Queues events for those who are to be told.
-    fn distribute(&mut self, events: Vec<Emitted<G::Event>>) {
-        self.saved.retain(|(key, _)| self.world.contains(key.entity));
-        let (world, content, versions) = (&self.world, &self.content, &self.versions);
-        let has_seen = |player: &Player<G>, entity: EntityId| {
-            player.seen.contains(entity.slot()) && versions.was_there(entity, player.seen_at)
-        };
-        // Who is new since a player's last snapshot is looked for only if something happens to it.
-        let sees_now = |player: &Player<G>, entity: EntityId| {
-            let mut visible = Slots::default();
-            let is_there = world.contains(entity);
-            if is_there {
-                G::relevant(world, content, player.id, &mut visible);
-            }
-            is_there && visible.contains(entity.slot())
-        };
-        for emitted in events {
-            let mut bits = BitWriter::growing(MESSAGE_BYTES_MAX);
-            bits.write(u64::from(self.game_id), 8);
-            events::write(&mut bits, &self.event_layout, &emitted);
-            let Ok(message) = bits.finish().map(<[u8]>::to_vec) else { continue };
-            let Emitted { key, delivery, .. } = emitted;
-            for player in &mut self.players {
-                let is_meant = match delivery.to {
-                    Audience::All => true,
-                    Audience::One(one) => one == player.id,
-                    Audience::Seeing => {
-                        has_seen(player, key.entity) || sees_now(player, key.entity)
-                    }
-                };
-                if is_meant && player.events.len() < EVENTS_WAITING_MAX {
-                    player
-                        .events
-                        .push((delivery.is_reliable || delivery.is_saved, message.clone()));
-                }
-            }
-            if delivery.is_saved {
-                if self.saved.len() == SAVED_EVENTS_MAX {
-                    self.saved.remove(0);
-                }
-                self.saved.push((key, message));
-            }
-        }
-    }
-
     /// Whether there is anything to say to a player now.
     pub(crate) fn has_news_for(&mut self, to: PlayerId) -> bool {
         let player = find(&mut self.players, to);
         player.is_some_and(|player| player.snapshot_is_due || !player.events.is_empty())
     }
 
-    /// Hands out what a player is to be told of events: whether reliably, and the message.
-    pub(crate) fn take_events(&mut self, to: PlayerId) -> Vec<(bool, Vec<u8>)> {
-        let player = find(&mut self.players, to);
-        player.map(|player| std::mem::take(&mut player.events)).unwrap_or_default()
+    /// Finds whom a player is told of in the snapshot that is about to be written.
+    fn look_for(&mut self, to: PlayerId) {
+        self.find_places();
+        let Some(player) = find(&mut self.players, to) else { return };
+        self.visible.clear();
+        G::relevant_among(&self.world, &self.content, &self.places, to, &mut self.visible);
+        // What a player predicts it must be told of.
+        for (_, slot) in self.versions.owned(to) {
+            self.visible.insert(*slot);
+        }
+        player.seen.clone_from(&self.visible);
+        player.seen_at = self.world.tick();
+        // Whoever asks for more and for less by turns is judged by the shorter.
+        let passed = self.world.tick().0 - player.sent_at.0;
+        player.sent_every = player.last_gap.min(passed).max(1);
+        (player.last_gap, player.sent_at) = (passed, self.world.tick());
     }
 
     /// Writes the snapshot that is due for a player, if one is, in parts of at most `bytes_max`.
@@ -508,23 +520,15 @@ impl<G: Game> SnapshotServer<G> {
             return;
         }
         player.snapshot_is_due = false;
+        if player.base.waits() {
+            return;
+        }
         // One that had to wait for its budget tells of the present, not of when it was due.
         if self.versions_at != self.world.tick() {
             self.update_versions();
         }
+        self.look_for(to);
         let Some(player) = find(&mut self.players, to) else { return };
-        self.visible.clear();
-        G::relevant(&self.world, &self.content, to, &mut self.visible);
-        // What a player predicts it must be told of.
-        for (_, slot) in self.versions.owned(to) {
-            self.visible.insert(*slot);
-        }
-        player.seen.clone_from(&self.visible);
-        player.seen_at = self.world.tick();
-        // Whoever asks for more and for less by turns is judged by the shorter.
-        let passed = self.world.tick().0 - player.sent_at.0;
-        player.sent_every = player.last_gap.min(passed).max(1);
-        (player.last_gap, player.sent_at) = (passed, self.world.tick());
         let margin = player.margin_micros.take().map(|micros| micros / MARGIN_UNIT_MICROS);
         let margin = margin.map_or(0, |units| units.clamp(-16_383, 16_383) + 16_384);
         let repeated = player.commands.repeated;
@@ -558,8 +562,12 @@ impl<G: Game> SnapshotServer<G> {
         } else {
             self.bits.write_bool(false);
         }
+        let recorder = &mut self.recorder;
         let mut finished = |number: u64, bits: &mut BitWriter, more: bool| {
             if let Ok(message) = bits.finish() {
+                if let Some(recorder) = recorder {
+                    recorder.sent(tick, to, message);
+                }
                 part(number, message);
             }
             if more {
@@ -577,47 +585,15 @@ impl<G: Game> SnapshotServer<G> {
         let players: Vec<PlayerId> = self.players.iter().map(|player| player.id).collect();
         let next = Self::new(content, seed, self.rates, self.next_tick_at);
         let game_id = self.game_id.wrapping_add(1).max(1);
-        *self = Self { game_id, ..next };
+        // A recording is of one match.
+        self.finish_recording();
+        *self = Self { game_id, recorder: self.recorder.take(), ..next };
         players.into_iter().map(|player| (player, self.join(player))).collect()
-    }
-
-    /// All that another server needs to go on from here; none if that is too much.
-    #[cfg(feature = "secure")]
-    pub(crate) fn bequeath(&self, seats: Vec<(PlayerId, u64)>) -> Option<Vec<u8>> {
-        let estate = Estate {
-            game_id: self.game_id,
-            rates: self.rates,
-            seed: self.seed,
-            content: G::content_name(&self.content),
-            saved: self.saved.clone(),
-            seats,
-            joined: self.joined.clone(),
-            left: self.left.clone(),
-            world: self.world.clone(),
-        };
-        estate.write(&self.layouts)
-    }
-
-    /// Goes on where another server stopped. Its players have places and nothing else.
-    #[cfg(feature = "secure")]
-    pub(crate) fn inherit(content: G::Content, estate: Estate<G::Entity>, now: Time) -> Self {
-        let Estate { game_id, rates, seed, saved, joined, left, world, .. } = estate;
-        // The map as loaded is what clients have from the start.
-        let fresh = Self::new(content, seed, rates, now);
-        let mut half = Self { game_id, saved, joined, left, world, ..fresh };
-        half.update_versions();
-        half
-    }
-
-    /// Steps from now on, and makes up for nothing.
-    #[cfg(feature = "secure")]
-    pub(crate) fn begin(&mut self, now: Time) {
-        self.next_tick_at = now;
     }
 
     #[cfg(test)]
     pub(crate) fn set_content(&mut self, content: G::Content) {
-        self.content = content;
+        (self.content, self.places_at) = (content, None);
     }
 
     /// Bytes on the heap for one player.
@@ -675,6 +651,14 @@ fn log<T>(kept: &mut VecDeque<T>, new: Vec<T>, most: usize) {
 }
 
 impl<G: Game> Player<G> {
+    /// Whether a snapshot is due in a tick.
+    fn is_due(&self, tick: Tick, spreads: bool) -> bool {
+        let every = self.snapshot_every;
+        let turns = if spreads { SPREAD_TURNS.min(every) } else { 1 };
+        let turn = u32::from(self.id.0) % turns * (every / turns);
+        tick.0 % every == turn
+    }
+
     /// Keeps what the screen showed, newest first, as far as it is news.
     fn take_moments(&mut self, moments: &[(Tick, Moment)], early: impl Fn(Tick) -> i64) {
         let newest = self.moments.back().map_or(Tick(0), |told| told.tick);

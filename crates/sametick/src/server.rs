@@ -6,11 +6,13 @@ use crate::endpoint::{Answer, Listener, ListenerConfig, ListenerEvent};
 use crate::game::{Game, Verdict};
 use crate::peer::Peer;
 use crate::rates::Rates;
+use crate::replay::Recording;
 use crate::secure::{ConnectionId, GateConfig, Past, Random, TokenKey, is_handshake};
-use crate::serve::{EVENT, SnapshotServer, WELCOME};
+use crate::serve::{EVENTS, SnapshotServer, WELCOME};
 use crate::succession::{Hosting, Stage};
 use crate::time::{Span, Time};
 use crate::world::{PlayerId, World};
+use std::sync::Arc;
 
 /// A player who drops out keeps its place for so long.
 pub const PLACE_KEPT: Span = Span::seconds(60);
@@ -152,7 +154,7 @@ impl<G: Game> Server<G> {
         now: Time,
         random: &mut dyn Random,
     ) -> Self {
-        Self::new(open_config(random), content, seed, rates, now, random)
+        Self::new(ListenerConfig::open(random), content, seed, rates, now, random)
     }
 
     /// Takes a datagram; its bytes are of no use afterwards. An answer goes back to the same peer.
@@ -212,13 +214,9 @@ impl<G: Game> Server<G> {
             if !self.half.has_news_for(seat.player) {
                 continue;
             }
-            for (is_reliable, event) in self.half.take_events(seat.player) {
-                let message = [&[EVENT], &event[..]].concat();
-                if !is_reliable {
-                    self.listener.send_unreliable(connection, 0, &message);
-                } else if self.listener.send_reliable(connection, &message).is_err() {
-                    self.listener.close(now, connection, CloseReason::Backlogged);
-                }
+            let events = self.half.take_events(seat.player);
+            if !events.is_empty() {
+                send_events(&mut self.listener, now, connection, &events);
             }
             let budget = self.listener.budget_bytes(now, connection);
             let listener = &mut self.listener;
@@ -318,6 +316,75 @@ impl<G: Game> Server<G> {
         self.half.claims.drain(..).collect()
     }
 
+    /// Records the match from now on, in place of what was recorded before; see [`replay`](crate::replay). It
+    /// changes nothing of the game. A recording is of one match: [`change`](Server::change) ends it.
+    ///
+    /// Nothing is written anywhere: take the bytes after each [`advance`](Server::advance) and hand them to a thread
+    /// of your own that appends them to a file. What is taken is whole blocks, good for what was played up to a
+    /// second ago. When [`RECORDING_WAITING_BYTES_MAX`](crate::replay::RECORDING_WAITING_BYTES_MAX) wait, it ends.
+    ///
+    /// ```
+    /// use sametick::replay::{Recording, Replay};
+    /// use sametick::secure::SystemRandom;
+    /// use sametick::{Fields, Game, Networked, NoEvent, Rates, Server, Tick, Time, Turn, World};
+    ///
+    /// #[derive(Clone, Debug, Default, PartialEq)]
+    /// pub struct Lamp { pub hours: u16 }
+    /// impl Networked for Lamp {
+    ///     fn fields<F: Fields>(&mut self, f: &mut F) { f.bits("hours", &mut self.hours, 16); }
+    /// }
+    /// sametick::entities! { pub enum Entity { Lamp } }
+    ///
+    /// struct Lamps;
+    /// impl Game for Lamps {
+    ///     type Entity = Entity;
+    ///     type Command = Lamp;
+    ///     type Event = NoEvent;
+    ///     type Content = ();
+    ///     fn populate(_content: &(), world: &mut World<Entity>) {
+    ///         world.spawn(Lamp::default());
+    ///     }
+    ///     fn step(world: &mut World<Entity>, _turn: &Turn<'_, Self>) {
+    ///         world.all_mut::<Lamp>().for_each(|(_, lamp)| lamp.hours += 1);
+    ///     }
+    /// }
+    ///
+    /// let random = &mut SystemRandom::new();
+    /// let mut server = Server::<Lamps>::open((), 7, Rates::default(), Time::ZERO, random);
+    /// server.record(&Recording::new("1.0", "lamps = 1"));
+    /// let mut file = Vec::new();
+    /// for millis in (0..5_000).step_by(10) {
+    ///     server.advance(Time::from_millis(millis));
+    ///     file.extend(server.take_recording());
+    /// }
+    /// file.extend(server.finish_recording());
+    ///
+    /// let mut replay = Replay::<Lamps>::open(file, ())?;
+    /// assert_eq!(replay.verify()?.divergence, None);
+    /// replay.seek(Tick(60))?;
+    /// assert_eq!(replay.world().all::<Lamp>().next().unwrap().1.hours, 60);
+    /// # Ok::<(), sametick::replay::ReplayError>(())
+    /// ```
+    pub fn record(&mut self, recording: &Recording) {
+        self.half.record(recording);
+    }
+
+    /// Whether the match is being recorded: not any more once it has ended by itself.
+    pub fn is_recording(&self) -> bool {
+        self.half.is_recording()
+    }
+
+    /// What was recorded since this was last asked, in whole blocks.
+    pub fn take_recording(&mut self) -> Vec<u8> {
+        self.half.take_recording()
+    }
+
+    /// Ends the recording, and gives the rest of it.
+    pub fn finish_recording(&mut self) -> Vec<u8> {
+        self.half.finish_recording();
+        self.half.take_recording()
+    }
+
     /// Tells the rules' side how long round trips take, now and then.
     fn measure(&mut self, now: Time) {
         if now - self.measured_at < MEASURED_EVERY {
@@ -388,23 +455,56 @@ impl<G: Game> Server<G> {
     }
 }
 
+/// Says what happened. What may be lost goes together, as much as fits one packet; nothing overtakes what must arrive.
+fn send_events(listener: &mut Listener, now: Time, to: ConnectionId, events: &[(bool, Arc<[u8]>)]) {
+    let mut together = vec![EVENTS];
+    let flush = |together: &mut Vec<u8>, listener: &mut Listener| {
+        if together.len() > 1 {
+            listener.send_unreliable(to, 0, together);
+            together.truncate(1);
+        }
+    };
+    for (is_reliable, message) in events {
+        // All but its kind.
+        let event = &message[1..];
+        let length = u8::try_from(event.len()).ok().filter(|_| !is_reliable);
+        if length.is_none() || together.len() + 1 + event.len() > PAYLOAD_BYTES_MAX {
+            flush(&mut together, listener);
+        }
+        if let Some(length) = length {
+            together.push(length);
+            together.extend_from_slice(event);
+        } else if !is_reliable {
+            listener.send_unreliable(to, 0, message);
+        } else if listener.send_reliable(to, message).is_err() {
+            listener.close(now, to, CloseReason::Backlogged);
+        }
+    }
+    flush(&mut together, listener);
+}
+
 /// How often round trips are looked at.
 const MEASURED_EVERY: Span = Span::millis(500);
 
 /// What games of open servers call themselves.
 pub(crate) const OPEN_PROTOCOL: u64 = 0x5a6d_e71c_0001;
 
-/// How an open server listens.
-pub(crate) fn open_config(random: &mut dyn Random) -> ListenerConfig {
-    let past = Past::Unknown { started_unix_seconds: 0 };
-    let ticket_key = TokenKey::generate(random);
-    ListenerConfig {
-        gate: GateConfig::new(OPEN_PROTOCOL, TokenKey::PUBLISHED, ticket_key, past),
-        channel: crate::channel::Settings::default(),
-        connections_max: 256,
-        unix_seconds_at_zero: 0,
+impl ListenerConfig {
+    /// How a server listens that lets in anyone.
+    pub fn open(random: &mut dyn Random) -> Self {
+        let past = Past::Unknown { started_unix_seconds: 0 };
+        let ticket_key = TokenKey::generate(random);
+        Self {
+            gate: GateConfig::new(OPEN_PROTOCOL, TokenKey::PUBLISHED, ticket_key, past),
+            channel: crate::channel::Settings::default(),
+            connections_max: OPEN_CONNECTIONS_MAX,
+            unix_seconds_at_zero: 0,
+        }
     }
 }
+
+/// As many as the largest maps are made for.
+const OPEN_CONNECTIONS_MAX: usize = 1024;
 
 /// What the listener said, kept until it can be acted on.
 enum Heard {

@@ -75,6 +75,21 @@ impl Moment {
         }
     }
 
+    /// Whether [`Moment::write`] with the command of that tick tells all of it.
+    pub(crate) fn is_tellable(&self, command: Tick) -> bool {
+        let fits = |to: Tick, from: Tick, bits: u32| {
+            to.0.checked_sub(from.0).is_some_and(|span| span < 1 << bits)
+        };
+        let is_before_told = match self.ahead {
+            0 => self.before == Tick(0),
+            _ => fits(self.newest, self.before, SPAN_BITS),
+        };
+        fits(command, self.newest, AGE_BITS)
+            && fits(command, self.from, AGE_BITS)
+            && fits(self.to, self.from, SPAN_BITS)
+            && is_before_told
+    }
+
     /// Writes it as seen from the tick of its command. `newer` was written before: most often both stand
     /// between the same snapshots.
     pub(crate) fn write(&self, bits: &mut BitWriter, command: Tick, newer: Option<Self>) {
@@ -153,6 +168,16 @@ impl<E: Entities> History<E> {
         let mut place = place.unwrap_or_default();
         fill(&mut place);
         self.worlds.push_back(place);
+    }
+
+    /// All that are remembered, the oldest first.
+    pub(crate) fn worlds(&self) -> impl ExactSizeIterator<Item = &World<E>> {
+        self.worlds.iter()
+    }
+
+    /// The tick of the newest.
+    pub(crate) fn newest(&self) -> Option<Tick> {
+        self.worlds.back().map(World::tick)
     }
 
     /// The world of a tick or, if none is remembered, of the last before it or, if there is none, of the

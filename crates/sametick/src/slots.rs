@@ -28,6 +28,7 @@ pub struct Slots {
 
 impl Slots {
     /// Adds a slot.
+    #[inline]
     pub fn insert(&mut self, slot: usize) {
         assert!(slot < ENTITY_SLOTS_MAX, "there is no slot {slot}");
         if self.chunks.len() <= slot / CHUNK_SLOTS {

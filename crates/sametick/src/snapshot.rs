@@ -35,7 +35,10 @@ pub enum Base {
 }
 
 /// How many tables each end keeps of a connection.
-pub const TABLES_MAX: usize = 32;
+pub const TABLES_MAX: usize = 64;
+
+/// When nothing can be built on, one snapshot in so many does not wait.
+const WAITS_MAX: u32 = 8;
 
 /// The most that a part takes besides its entities.
 const HEAD_BITS_MAX: usize = 16 + 6 + 2 * 8 + 1;
@@ -48,6 +51,8 @@ pub(crate) const NUMBER_BITS: u32 = 16;
 /// How far back a base is; zero is the map as loaded, which both ends begin with.
 pub(crate) const BACK_BITS: u32 = 6;
 pub(crate) const BACK_MAX: u64 = (1 << BACK_BITS) - 1;
+// Whatever can be named is kept: ten snapshots of six parts, or a tenth of a second at 400 a second.
+const _: () = assert!(TABLES_MAX as u64 == BACK_MAX + 1);
 pub(crate) const CHUNK_BITS: u32 = 8;
 /// A chunk in which the same are in sight, all of them changed and all are known.
 const ALL_CHANGED: u64 = 0b0010;
@@ -70,6 +75,8 @@ pub(crate) struct ClientBase {
     carried: Vec<u64>,
     /// What the client last said it has.
     told: (u64, u32),
+    /// How many snapshots have waited for it to say more.
+    waited: u32,
 }
 
 #[derive(Debug, Default)]
@@ -157,6 +164,16 @@ impl ClientBase {
                 index += 1;
             }
         }
+    }
+
+    /// Whether the next snapshot should rather wait. When so much is under way that nothing acknowledged can be
+    /// named any more, all that is sent is sent whole, which is more still: a moment later there is news. Should
+    /// there be none, every eighth goes out all the same.
+    pub(crate) fn waits(&mut self) -> bool {
+        let is_full = self.choice != Base::None && self.tables.len() >= TABLES_MAX;
+        let waits = is_full && self.base_for(&(0..1)).is_none();
+        self.waited = if waits { (self.waited + 1) % WAITS_MAX } else { 0 };
+        self.waited > 0
     }
 
     /// All versions that the tables name.

@@ -84,7 +84,7 @@ pub(crate) struct Versions {
     /// By slot, who stands there and who did before.
     tenancies: Vec<[Tenancy; 2]>,
     scratch: Table,
-    /// Room for the next sweep.
+    /// What was named since the last sweep began.
     is_named: Vec<bool>,
 }
 
@@ -184,20 +184,41 @@ impl Versions {
         Some((known.head, &known.words))
     }
 
-    /// Forgets what neither a base nor a newest state names.
-    pub(crate) fn sweep<'a>(&mut self, named: impl Iterator<Item = &'a [VersionId]>) {
-        let mut is_named = std::mem::take(&mut self.is_named);
-        is_named.clear();
-        is_named.resize(self.versions.len(), false);
-        let newest = self.shown.iter().chain(&self.state);
-        newest.for_each(|version| is_named[version.index()] = true);
-        for versions in named {
-            versions.iter().for_each(|version| is_named[version.index()] = true);
+    /// Forgets what neither a base nor a newest state has named since this was last called, and begins to
+    /// ask anew. Between two calls everyone is to be asked once, with [`mark`](Versions::mark).
+    pub(crate) fn sweep(&mut self) {
+        if !self.is_named.is_empty() {
+            self.free.clear();
+            let unnamed = (1..self.is_named.len()).filter(|index| !self.is_named[*index]);
+            self.free.extend(unnamed.map(|index| index as u32));
         }
-        self.free.clear();
-        let unnamed = (1..is_named.len()).filter(|index| !is_named[*index]);
-        self.free.extend(unnamed.map(|index| index as u32));
-        self.is_named = is_named;
+        self.is_named.clear();
+        self.is_named.resize(self.versions.len(), false);
+        let newest = self.shown.iter().chain(&self.state);
+        newest.for_each(|version| self.is_named[version.index()] = true);
+    }
+
+    /// Takes in what someone names. Whatever it comes to name later is named now, or newest by then.
+    pub(crate) fn mark<'a>(&mut self, named: impl Iterator<Item = &'a [VersionId]>) {
+        let mut before: &[VersionId] = &[];
+        for versions in named {
+            // From table to table little changes: what is as before was marked with that.
+            let (chunks, rest) = versions.as_chunks::<CHUNK_SLOTS>();
+            let chunks_before = before.as_chunks::<CHUNK_SLOTS>().0;
+            for (index, chunk) in chunks.iter().enumerate() {
+                if chunks_before.get(index) != Some(chunk) {
+                    chunk.iter().for_each(|version| self.name(*version));
+                }
+            }
+            rest.iter().for_each(|version| self.name(*version));
+            before = versions;
+        }
+    }
+
+    fn name(&mut self, version: VersionId) {
+        if let Some(is_named) = self.is_named.get_mut(version.index()) {
+            *is_named = true;
+        }
     }
 
     fn grow(&mut self, slots: usize) {
@@ -230,18 +251,24 @@ impl Versions {
         if !place.is_none() && known.head == head && known.words == words {
             return;
         }
-        *place = match self.free.pop() {
+        let index = match self.free.pop() {
             Some(index) => {
                 let version = &mut self.versions[index as usize];
                 version.head = head;
                 version.words.clear();
                 version.words.extend_from_slice(words);
-                VersionId(index)
+                index
             }
             None => {
                 self.versions.push(Version { head, words: words.to_vec() });
-                VersionId(self.versions.len() as u32 - 1)
+                self.versions.len() as u32 - 1
             }
         };
+        *place = VersionId(index);
+        // It is newest now, and may be named by someone who was asked before.
+        if self.is_named.len() <= index as usize {
+            self.is_named.resize(index as usize + 1, false);
+        }
+        self.is_named[index as usize] = true;
     }
 }

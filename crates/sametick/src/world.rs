@@ -6,7 +6,7 @@ use crate::codec::plain;
 use crate::entities::{Entities, KindOf, Layouts};
 use crate::entity::{ENTITY_SLOTS_MAX, EntityId, GENERATION_BITS, GENERATIONS_MAX, SLOT_BITS};
 use crate::record::{Layout, mix};
-use crate::slots::{CHUNK_SLOTS, Slots};
+use crate::slots::{CHUNK_SLOTS, Slots, places};
 use crate::table::{Head, Table};
 use std::fmt;
 
@@ -296,8 +296,12 @@ impl<E: Entities> World<E> {
 
     /// A number for the whole world: two worlds with the same number are the same.
     pub fn hash(&self, layouts: &Layouts) -> u64 {
-        let mut table = Table::default();
-        self.fill(&layouts.state, &mut table);
+        self.hash_in(layouts, &mut Table::default())
+    }
+
+    /// The same, in the memory of a table that is of no other use.
+    pub(crate) fn hash_in(&self, layouts: &Layouts, table: &mut Table) -> u64 {
+        self.fill(&layouts.state, table);
         let slots = self.slots.iter().fold(mix(0, self.tick.0), |sum, slot| {
             mix(mix(sum, slot.generation), slot.owner.map_or(0, |owner| 1 + u32::from(owner.0)))
         });
@@ -498,8 +502,13 @@ impl<E: Entities> World<E> {
 
     fn place_in_slot(&mut self, entity: E, owner: Option<PlayerId>) -> Option<EntityId> {
         // A slot whose names are used up stays empty for good.
-        let free = |slot: &Slot<E>| slot.entity.is_none() && slot.generation < GENERATIONS_MAX;
-        let index = self.slots.iter().position(free).unwrap_or(self.slots.len());
+        let is_free = |slot: &Slot<E>| slot.entity.is_none() && slot.generation < GENERATIONS_MAX;
+        let chunks = self.taken.iter().enumerate();
+        let mut open = chunks.flat_map(|(chunk, taken)| {
+            places(!taken).map(move |place| chunk * CHUNK_SLOTS + place)
+        });
+        let found = open.find(|index| self.slots.get(*index).is_none_or(is_free));
+        let index = found.unwrap_or(self.slots.len());
         if index == ENTITY_SLOTS_MAX {
             return None;
         }

@@ -20,6 +20,7 @@ use crate::solids::Solids;
 use crate::target::{self, Target};
 use crate::vector::{Bounds, Vector, add, scale, subtract};
 use crate::weapon::{self, Shooter};
+use sametick::relevance::Places;
 use sametick::{EntityId, Game, Others, PlayerId, Slots, Text, Tick, Turn, World};
 
 sametick::entities! {
@@ -204,17 +205,50 @@ impl Game for Arena {
     }
 
     fn relevant(world: &World<Entity>, content: &Content, viewer: PlayerId, visible: &mut Slots) {
-        let own = world.owned::<Fighter>(viewer).map(|(_, fighter)| fighter);
-        let Some(own) = own.filter(|own| !own.is_away) else {
+        let Some(eye) = eye(world.owned::<Fighter>(viewer).map(|(_, own)| own), content) else {
             sametick::relevance::everything(world, visible);
             return;
         };
         let visibility = content.map.visibility();
-        let cell = |entity: &Entity| entity.place(content).and_then(|place| visibility.cell(place));
-        visibility.cells().visible_from(world, visibility.cell(own.position), cell, visible);
+        let cell = |entity: &Entity| cell(entity, content);
+        visibility.cells().visible_from(world, visibility.cell(eye), cell, visible);
         let mine = world.all::<Rocket>().filter(|(id, _)| world.owner(*id) == Some(viewer));
         mine.for_each(|(id, _)| visible.insert(id.slot()));
     }
+
+    fn places(world: &World<Entity>, content: &Content, places: &mut Places) {
+        if !content.tuning.sees_all {
+            places.fill(world, |entity| cell(entity, content));
+        }
+    }
+
+    fn relevant_among(
+        world: &World<Entity>,
+        content: &Content,
+        places: &Places,
+        viewer: PlayerId,
+        visible: &mut Slots,
+    ) {
+        let own = places.owned(viewer).find_map(|id| world.get::<Fighter>(id));
+        let Some(eye) = eye(own, content) else {
+            sametick::relevance::everything(world, visible);
+            return;
+        };
+        let visibility = content.map.visibility();
+        visibility.cells().visible_among(places, visibility.cell(eye), visible);
+        let mine = places.owned(viewer).filter(|id| world.get::<Rocket>(*id).is_some());
+        mine.for_each(|id| visible.insert(id.slot()));
+    }
+}
+
+/// From where a player looks; none if it sees everything.
+fn eye(own: Option<&Fighter>, content: &Content) -> Option<Vector> {
+    own.filter(|own| !own.is_away && !content.tuning.sees_all).map(|own| own.position)
+}
+
+/// The cell in which something is; none for what everyone sees.
+fn cell(entity: &Entity, content: &Content) -> Option<usize> {
+    entity.place(content).and_then(|place| content.map.visibility().cell(place))
 }
 
 /// Tells everyone what a player says.

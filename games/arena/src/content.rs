@@ -48,6 +48,8 @@ pub struct Tuning {
     pub step_height: f32,
     /// Whether fighters stand in each other's way.
     pub fighters_collide: bool,
+    /// Whether everyone is told of everyone, also of those behind walls.
+    pub sees_all: bool,
     /// How much of a hurt armour takes away, as long as there is any.
     pub armour_share: f32,
     /// How long one is dead.
@@ -79,6 +81,7 @@ impl Default for Tuning {
             jump_speed: 7.2,
             step_height: 0.55,
             fighters_collide: true,
+            sees_all: false,
             armour_share: 0.6,
             respawn_seconds: 2.0,
             item_seconds: 20.0,

@@ -5,9 +5,12 @@ pub(crate) mod codec;
 mod conditioner;
 mod flood;
 mod instructions;
+mod line;
+mod load;
 mod measure;
 mod recording;
 mod scene;
+mod served;
 mod server;
 mod stages;
 mod workload;
@@ -33,6 +36,9 @@ pub(crate) enum Bench {
     /// Instructions for each gathered, changed and unchanged field and each packet, by valgrind
     #[command(after_help = instructions::EXAMPLES)]
     Instructions(instructions::Options),
+    /// How many players of the arena one core holds: time, bytes and memory of its server
+    #[command(after_help = load::EXAMPLES)]
+    Load(load::Options),
     /// What a client's snapshot costs a server, sealed, and the client
     #[command(after_help = server::EXAMPLES)]
     Server(server::Options),
@@ -48,6 +54,7 @@ pub(crate) fn run(bench: Bench) -> anyhow::Result<()> {
         Bench::Conditioner(options) => conditioner::run(&options),
         Bench::Flood(options) => flood::run(&options),
         Bench::Instructions(options) => instructions::run(&options),
+        Bench::Load(options) => load::run(&options),
         Bench::Server(options) => server::run(&options),
         Bench::Work(work) => instructions::work(&work),
     }

@@ -4,7 +4,6 @@
 //! measured.
 
 mod arena;
-mod line;
 mod party;
 
 use super::instructions::collected;
@@ -77,7 +76,7 @@ fn probability(text: &str) -> Result<f64, String> {
     }
 }
 
-fn model(name: &str) -> Result<Model, String> {
+pub(super) fn model(name: &str) -> Result<Model, String> {
     let names = || Model::ALL.map(|model| model.name).join(", ");
     Model::named(name).ok_or_else(|| format!("one of {}", names()))
 }

@@ -121,6 +121,7 @@ fn example(name: &str) -> &'static str {
     match name {
         "minutes" => "60",
         "metrics" => "\"127.0.0.1:9100\"",
+        "record" => "\"match.sametick\"",
         _ => "\"server.key\"",
     }
 }

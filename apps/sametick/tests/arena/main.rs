@@ -3,13 +3,14 @@
 
 mod meeting;
 mod program;
+mod recorded;
 mod refusals;
 
 use program::{answer, sametick, scratch};
 
 #[test]
 fn every_command_has_examples() {
-    for command in [&[][..], &["play"], &["serve"], &["bots"]] {
+    for command in [&[][..], &["play"], &["serve"], &["bots"], &["replay"]] {
         let output = sametick(&[command, &["--help"]].concat());
         assert!(output.status.success(), "{command:?}");
         let text = String::from_utf8(output.stdout).expect("text");

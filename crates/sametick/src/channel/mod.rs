@@ -354,6 +354,7 @@ impl Channel {
     pub fn advance(&mut self, now: Time, tell: &mut impl FnMut(Event<'_>)) {
         self.sent.expire(now);
         self.resolve(now, tell);
+        self.outbox.pass_over();
         for token in self.outbox.take_given_up() {
             tell(Event::Lost(token));
         }

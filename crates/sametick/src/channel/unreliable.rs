@@ -13,8 +13,15 @@ pub const PAYLOAD_BYTES_MAX: usize = BODY_BYTES_MAX - HEAD_BYTES_MAX;
 /// The longest message, in pieces: if one of them is lost, all are.
 pub const UNRELIABLE_BYTES_MAX: usize = PIECES_MAX * PAYLOAD_BYTES_MAX;
 
-/// How many messages can wait to be sent; one more, and the oldest is given up.
+/// How many messages can wait for a budget; one more, and the oldest is given up.
 const OUTBOX_MAX: usize = 8;
+
+/// How many can come at one moment, and how many bytes of them: a snapshot of a thousand players in its parts.
+const BURST_MAX: usize = 128;
+const BURST_BYTES_MAX: usize = 8 * UNRELIABLE_BYTES_MAX;
+
+/// So many long buffers are kept for the next messages.
+const SPARE_LONG_MAX: usize = 8;
 
 /// How many messages in pieces can wait for their verdict.
 const PARTIAL_MAX: usize = 8;
@@ -26,6 +33,9 @@ const HELD_MAX: usize = 8;
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     queue: VecDeque<Queued>,
+    queue_bytes: usize,
+    /// How many of them have waited since an earlier moment.
+    passed_over: usize,
     /// Tokens of messages in pieces, how many pieces lack a verdict, and whether any was lost.
     partial: VecDeque<(u32, usize, bool)>,
     given_up: Vec<u32>,
@@ -78,18 +88,26 @@ impl Next {
 impl Outbox {
     pub(super) fn push(&mut self, token: u32, message: &[u8], after: u64) {
         assert!(message.len() <= UNRELIABLE_BYTES_MAX, "an unreliable message is too long");
-        if self.queue.len() == OUTBOX_MAX
-            && let Some(oldest) = self.queue.pop_front()
+        while self.queue.len() >= OUTBOX_MAX && self.passed_over > 0
+            || self.queue.len() >= BURST_MAX
+            || self.queue_bytes + message.len() > BURST_BYTES_MAX
         {
+            let Some(oldest) = self.queue.pop_front() else { break };
             // Pieces already under way count as lost once they are resolved.
             self.given_up.push(oldest.token);
             self.partial.retain(|(token, ..)| *token != oldest.token);
-            self.spare.push(oldest.bytes);
+            self.recycle(oldest.bytes);
         }
+        self.queue_bytes += message.len();
         let mut bytes = self.spare.pop().unwrap_or_default();
         bytes.clear();
         bytes.extend_from_slice(message);
         self.queue.push_back(Queued { token, after, bytes, pieces_sent: 0, first: 0 });
+    }
+
+    /// A new moment begins: what waits still gives way to what is newer.
+    pub(super) fn pass_over(&mut self) {
+        self.passed_over = self.queue.len();
     }
 
     pub(super) fn peek(&self) -> Option<Next> {
@@ -126,9 +144,18 @@ impl Outbox {
         if queued.pieces_sent == next.count
             && let Some(done) = self.queue.pop_front()
         {
-            self.spare.push(done.bytes);
+            self.recycle(done.bytes);
         }
         Some((token, next.count))
+    }
+
+    /// Keeps the memory of a message that has left.
+    fn recycle(&mut self, bytes: Vec<u8>) {
+        self.passed_over = self.passed_over.saturating_sub(1);
+        self.queue_bytes -= bytes.len();
+        if bytes.capacity() <= 2 * PAYLOAD_BYTES_MAX || self.spare.len() < SPARE_LONG_MAX {
+            self.spare.push(bytes);
+        }
     }
 
     /// Takes in the verdict on a packet with a payload; the message's own, once it is known.

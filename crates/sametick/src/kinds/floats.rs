@@ -170,7 +170,9 @@ impl Ranged {
         let per_unit = if near { whole } else { per_unit };
         let (low, high) =
             (f64::from(*range.start()) * per_unit, f64::from(*range.end()) * per_unit);
-        let (low, high) = ((low - 1e-3).ceil(), (high + 1e-3).floor());
+        // Range and step are rounded: an end that is off by no more than that is meant to be in.
+        let slack = |end: f64| (end.abs() * f64::from(2.0 * f32::EPSILON)).min(1e-3);
+        let (low, high) = ((low - slack(low)).ceil(), (high + slack(high)).floor());
         assert!(low <= high, "a ranged field's range is empty");
         assert!(low >= -INDEX_MAX && high <= INDEX_MAX, "a ranged field's step is too fine");
         Self { low: low as i32, high: high as i32, per_unit }

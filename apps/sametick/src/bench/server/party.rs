@@ -2,27 +2,16 @@
 //! between them.
 
 use super::arena::{Arena, Film, Input};
-use super::line::{Flight, Line};
+use crate::bench::line::Line;
+use crate::bench::served::{Seeded, Views, address_of, cpu_time, step_server};
 use allocation_counter::measure;
-use sametick::secure::Random;
-use sametick::{Client, Dice, Layouts, Model, Peer, Rates, Server, Span, Table, Tick, Time, View};
-use std::collections::VecDeque;
+use sametick::{Client, Dice, Model, Rates, Server, Span, Tick, Time, View};
 use std::sync::Arc;
 use std::time::Duration;
 
 const TICK: Span = Span::micros(16_667);
 /// Twice a tick everyone hears and speaks; a server that has nothing due sleeps.
 const STEPS_PER_TICK: u32 = 2;
-/// Of how many snapshots the server's view is remembered.
-const VIEWS_KEPT: usize = 32;
-
-pub(super) struct Seeded(pub(super) Dice);
-
-impl Random for Seeded {
-    fn fill(&mut self, bytes: &mut [u8]) {
-        self.0.fill(bytes);
-    }
-}
 
 /// What some time took.
 #[derive(Clone, Copy, Default)]
@@ -66,8 +55,7 @@ pub(super) struct Party {
     dice: Dice,
     ticks_per_snapshot: u32,
     loss: f64,
-    layouts: Layouts,
-    views: VecDeque<(Tick, [Table; 2])>,
+    views: Views,
     /// What the server has on the heap because of its clients.
     pub(super) server_bytes: i64,
     pub(super) spent: Spent,
@@ -108,8 +96,7 @@ impl Party {
             dice: Dice::new(seed, 2),
             ticks_per_snapshot,
             loss,
-            layouts: Layouts::of::<super::arena::Entity>(),
-            views: VecDeque::new(),
+            views: Views::of::<super::arena::Entity>(),
             server_bytes: 0,
             spent: Spent::default(),
             verified: true,
@@ -157,9 +144,9 @@ impl Party {
         spent.bytes_down += departing.bytes() as u64;
         if tick > before {
             spent.ticks += u64::from(tick.0 - before.0);
+            self.views.remember(self.server.world());
             if tick.0.is_multiple_of(self.ticks_per_snapshot) {
                 spent.due += self.server.players().count() as u64;
-                self.remember(tick);
             }
         }
     }
@@ -210,86 +197,13 @@ impl Party {
         }
     }
 
-    fn remember(&mut self, tick: Tick) {
-        let mut tables = match self.views.len() {
-            VIEWS_KEPT => self.views.pop_front().map(|(_, tables)| tables).unwrap_or_default(),
-            _ => Default::default(),
-        };
-        let world = self.server.world();
-        world.fill(&self.layouts.shown, &mut tables[0]);
-        world.fill(&self.layouts.state, &mut tables[1]);
-        self.views.push_back((tick, tables));
-    }
-
     /// Whether a client has what the server showed at that tick: its own as it is, the others as shown.
     fn is_shown(&self, client: &Client<Arena>) -> bool {
-        let (Some(world), Some(me)) = (client.snapshot(), client.me()) else { return false };
-        let mut tables: [Table; 2] = Default::default();
-        world.fill(&self.layouts.shown, &mut tables[0]);
-        world.fill(&self.layouts.state, &mut tables[1]);
         // A snapshot in several parts that lost one has the rest of it from an earlier tick.
         let is_whole = self.loss == 0.0 || self.clients.len() <= super::PLAYERS_IN_ONE_PART;
-        world.entities().all(|(id, _)| {
-            let precision = usize::from(world.owner(id) == Some(me));
-            let layout = &[&self.layouts.shown, &self.layouts.state][precision][0];
-            let here = tables[precision].record(id.slot(), layout);
-            let mut views =
-                self.views.iter().filter(|(tick, _)| *tick == world.tick() || !is_whole);
-            views.any(|(_, shown)| {
-                shown[precision].head(id.slot()) == tables[precision].head(id.slot())
-                    && shown[precision].record(id.slot(), layout) == here
-            })
-        })
+        self.views.show(client, is_whole)
     }
 }
 
 /// One snapshot in so many of each client is compared.
 const COMPARED_EVERY: u32 = 5;
-
-/// All that a server is asked for at one moment. Its name is known to whoever counts instructions.
-#[inline(never)]
-fn step_server(
-    server: &mut Server<Arena>,
-    now: Time,
-    random: &mut Seeded,
-    arriving: &mut Flight,
-    departing: &mut Flight,
-) {
-    arriving.each(|client, datagram| {
-        if let Some(answer) = server.receive(now, address_of(client), datagram, random) {
-            departing.push(client, &answer);
-        }
-    });
-    if now >= server.next_wake() {
-        server.advance(now);
-    }
-    while let Some((to, datagram)) = server.transmit(now) {
-        departing.push(client_at(to), datagram);
-    }
-}
-
-fn address_of(client: usize) -> Peer {
-    let [high, low] = (client as u16).to_be_bytes();
-    Peer::from_ipv4([10, high, low, 1], 4000)
-}
-
-fn client_at(peer: Peer) -> usize {
-    let [_, high, low, _] = peer.ipv4().unwrap_or_default();
-    usize::from(u16::from_be_bytes([high, low]))
-}
-
-/// The time this thread has had of the processor: others on the machine do not count.
-#[cfg(target_os = "linux")]
-fn cpu_time() -> Duration {
-    use nix::time::{ClockId, clock_gettime};
-    let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID);
-    time.map(Duration::from).expect("there is such a clock")
-}
-
-#[cfg(not(target_os = "linux"))]
-fn cpu_time() -> Duration {
-    use std::sync::OnceLock;
-    use std::time::Instant;
-    static BEGAN: OnceLock<Instant> = OnceLock::new();
-    BEGAN.get_or_init(Instant::now).elapsed()
-}

@@ -5,19 +5,19 @@ use std::collections::VecDeque;
 
 /// The datagrams of one moment.
 #[derive(Default)]
-pub(super) struct Flight {
+pub(crate) struct Flight {
     bytes: Vec<u8>,
     /// Whose each is, and where it ends; nobody's is lost.
     ends: Vec<(Option<usize>, usize)>,
 }
 
 impl Flight {
-    pub(super) fn push(&mut self, client: usize, datagram: &[u8]) {
+    pub(crate) fn push(&mut self, client: usize, datagram: &[u8]) {
         self.bytes.extend_from_slice(datagram);
         self.ends.push((Some(client), self.bytes.len()));
     }
 
-    pub(super) fn each(&mut self, mut take: impl FnMut(usize, &mut [u8])) {
+    pub(crate) fn each(&mut self, mut take: impl FnMut(usize, &mut [u8])) {
         let mut start = 0;
         for (client, end) in &self.ends {
             if let Some(client) = client {
@@ -27,7 +27,7 @@ impl Flight {
         }
     }
 
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.bytes.len()
     }
 }
@@ -37,12 +37,12 @@ const CLIENT_BYTES: usize = 8192;
 const CLIENT_DATAGRAMS: usize = 16;
 
 /// One direction between the server and everyone.
-pub(super) struct Line {
+pub(crate) struct Line {
     flights: VecDeque<Flight>,
 }
 
 impl Line {
-    pub(super) fn new(delay_steps: usize, clients: usize) -> Self {
+    pub(crate) fn new(delay_steps: usize, clients: usize) -> Self {
         let flight = |_| Flight {
             bytes: Vec::with_capacity(clients * CLIENT_BYTES),
             ends: Vec::with_capacity(clients * CLIENT_DATAGRAMS),
@@ -51,7 +51,7 @@ impl Line {
     }
 
     /// What arrives now; some of it was lost. Give it back with [`depart`](Line::depart).
-    pub(super) fn arrive(&mut self, dice: &mut Dice, loss: f64) -> Flight {
+    pub(crate) fn arrive(&mut self, dice: &mut Dice, loss: f64) -> Flight {
         let mut flight = self.flights.pop_front().unwrap_or_default();
         for (client, _) in &mut flight.ends {
             if dice.chance(loss) {
@@ -62,12 +62,12 @@ impl Line {
     }
 
     /// Where to put what is sent now.
-    pub(super) fn departing(&mut self) -> &mut Flight {
+    pub(crate) fn departing(&mut self) -> &mut Flight {
         self.flights.back_mut().expect("a line has room for what is under way")
     }
 
     /// Ends the moment: takes back what arrived, as room for what is sent next.
-    pub(super) fn depart(&mut self, mut arrived: Flight) {
+    pub(crate) fn depart(&mut self, mut arrived: Flight) {
         arrived.bytes.clear();
         arrived.ends.clear();
         self.flights.push_back(arrived);
