@@ -5,6 +5,10 @@ use super::player::{Happening, Lockstep};
 use super::words::Word;
 use super::worlds::Past;
 use crate::game::Game;
+use crate::rates::Rates;
+use crate::replay::{Recorder, Recording};
+use crate::rewind::Rewinding;
+use crate::sight::History;
 use crate::time::{Span, Time};
 use crate::world::{PlayerId, Tick, World};
 use std::collections::BTreeMap;
@@ -144,6 +148,49 @@ impl<G: Game> Lockstep<G> {
         let differences = ours.map(|past| past.world.differences(theirs, &self.layouts));
         let differences = differences.unwrap_or_default();
         let first = differences.first().cloned().unwrap_or_default();
-        Desync { with, tick, first, differences, recordings: Vec::new() }
+        let recordings = vec![
+            ("ours-since-we-agreed", self.recording(tick)),
+            ("ours", ours.map(|past| self.recording_of(&past.world)).unwrap_or_default()),
+            ("theirs", self.recording_of(theirs)),
+        ];
+        Desync { with, tick, first, differences, recordings }
+    }
+
+    fn recorder(&self, world: &World<G::Entity>) -> Option<Recorder> {
+        let setup = self.roster.as_ref()?.setup;
+        let rewinding = Rewinding::NONE;
+        let rates = Rates { tick_length: setup.tick_length, rewinding, ..Rates::USUAL };
+        let recording = Recording::new("lockstep", "the worlds of a desync");
+        let match_ = (&self.content, setup.seed, rates);
+        let (nothing, layouts) = (History::default(), (&self.layouts, &self.layout));
+        Some(Recorder::new::<G>(&recording, match_, (world, &nothing), layouts))
+    }
+
+    /// One world.
+    fn recording_of(&self, world: &World<G::Entity>) -> Vec<u8> {
+        let Some(mut recorder) = self.recorder(world) else { return Vec::new() };
+        recorder.finish(world, &History::default(), &self.layouts);
+        recorder.take()
+    }
+
+    /// Our match up to a tick, from the first that is known: all that was asked since we agreed. Whoever
+    /// plays it again sees whether the rules make of it what our machine did.
+    fn recording(&self, until: Tick) -> Vec<u8> {
+        let nothing = History::default();
+        let Some(worlds) = &self.worlds else { return Vec::new() };
+        let mut past = worlds.past().take_while(|past| past.world.tick() <= until);
+        let Some(mut before) = past.next() else { return Vec::new() };
+        let Some(mut recorder) = self.recorder(&before.world) else { return Vec::new() };
+        for after in past {
+            let Some(inputs) = &after.inputs else { continue };
+            recorder.begin(&before.world, &nothing, &self.layouts);
+            let came_and_went = (&inputs.joined[..], &inputs.left[..]);
+            let tick = after.world.tick();
+            recorder.step::<G>(&self.layout, tick, came_and_went, &inputs.commands, &[]);
+            recorder.end(&after.world, &self.layouts);
+            before = after;
+        }
+        recorder.finish(&before.world, &nothing, &self.layouts);
+        recorder.take()
     }
 }

@@ -283,7 +283,9 @@ impl<G: Game> Lockstep<G> {
 
     /// The server closes the ticks that are due: the commands of each are now what they are.
     pub(super) fn close_ticks(&mut self, now: Time, setup: Setup) {
-        if self.is_halted || self.is_waiting() || !self.has_quorum(now) {
+        let epoch = self.roster.as_ref().map_or(0, |roster| roster.epoch);
+        let is_another_s = self.election.has_promised_beyond(epoch);
+        if self.is_halted || self.is_waiting() || is_another_s || !self.has_quorum(now) {
             // Somebody else may be leading already.
             self.clock.hold_at(f64::from(self.executed().0) + 1.0);
             return;

@@ -75,11 +75,6 @@ impl Roster {
         self.here().find(|member| member.identity == identity)
     }
 
-    pub(super) fn member_mut(&mut self, identity: u64) -> Option<&mut Member> {
-        let mut members = self.members.iter_mut();
-        members.find(|member| member.is_here() && member.identity == identity)
-    }
-
     pub(super) fn seat(&self, seat: u16) -> Option<&Member> {
         self.members.iter().find(|member| member.seat == seat)
     }

@@ -92,8 +92,4 @@ impl<C: Clone> Streams<C> {
         self.seats.retain(|seat, _| is_known(*seat));
         self.seats.values_mut().for_each(|stream| stream.forget_before(before));
     }
-
-    pub(super) fn clear(&mut self) {
-        self.seats.clear();
-    }
 }
