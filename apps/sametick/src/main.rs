@@ -7,6 +7,7 @@ mod content;
 mod crew;
 mod host;
 mod line;
+mod lockstep;
 mod play;
 mod recording_file;
 mod replay;

@@ -74,6 +74,10 @@ pub(crate) fn run(options: Options) -> anyhow::Result<()> {
         return crate::print(&config::template(&Alone::command()));
     }
     let options = with_config(options)?;
+    if options.rules.model.lockstep.is_some() {
+        let name = options.rules.model.name;
+        anyhow::bail!("the model {name} has no server: `sametick play --model {name}`");
+    }
     options.rules.seat(options.bots)?;
     let rates = options.rules.rates()?;
     let content = options.rules.content()?;

@@ -19,7 +19,7 @@ pub mod udp;
 
 pub use clock::Clock;
 pub use conditioner::Conditioned;
-pub use drive::{drive_client, drive_server};
+pub use drive::{drive_client, drive_mesh, drive_server};
 pub use link::{DATAGRAM_BYTES_MAX, Departure, Link, Reason, address_of, peer_at};
 pub use tcp::TcpLink;
 pub use udp::UdpLink;

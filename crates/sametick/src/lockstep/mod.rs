@@ -48,6 +48,8 @@ mod contact;
 mod desync;
 mod election;
 mod leading;
+#[cfg(feature = "secure")]
+mod mesh;
 mod player;
 mod relay;
 mod roster;
@@ -59,6 +61,8 @@ mod words;
 mod worlds;
 
 pub use desync::Desync;
+#[cfg(feature = "secure")]
+pub use mesh::Mesh;
 pub use player::{Happening, Identity, Lockstep, Role, Statistics};
 pub use setup::{Setup, Topology, Turns};
 pub use words::{MESSAGE_BYTES_MAX, Refusal};
