@@ -254,15 +254,16 @@ fn report(options: &Options, machines: &[Machine], ledger: &Ledger) -> String {
         "player", "address", "tick", "delay", "stalls", "stalled ms", "resimulated"
     );
     for row in &rows {
+        let number = |name: &str| row[name].as_f64().map_or("-".to_owned(), |n| format!("{n:.0}"));
         text += &format!(
-            "{:>6} {:<22} {:>7} {:>7} {:>7} {:>11.0} {:>12}\n",
-            row["player"],
+            "{:>6} {:<22} {:>7} {:>7} {:>7} {:>11} {:>12}\n",
+            number("player"),
             row["address"].as_str().unwrap_or_default(),
-            row["tick"],
-            row["delay_ticks"],
-            row["stalls"],
-            row["stalled_ms"].as_f64().unwrap_or_default(),
-            row["resimulated_ticks"]
+            number("tick"),
+            number("delay_ticks"),
+            number("stalls"),
+            number("stalled_ms"),
+            number("resimulated_ticks")
         );
     }
     text += &format!(

@@ -5,8 +5,9 @@ use super::player::{Lockstep, SPEAK_EVERY, Stage};
 use super::roster::Member;
 use super::setup::{Setup, Topology};
 use super::streams::Stream;
-use super::words::{Play, Word};
+use super::words::{MESSAGE_BYTES_MAX, Play, Word};
 use super::{LEASE, STREAMED_TICKS_MAX};
+use crate::bits::BitWriter;
 use crate::clock::Clock;
 use crate::game::Game;
 use crate::peer::Peer;
@@ -17,7 +18,7 @@ use crate::world::Tick;
 pub(super) const HASH_EVERY_TICKS: u32 = 8;
 
 /// How many bytes of a word are for commands.
-const STREAM_BYTES: usize = 560;
+const STREAM_BYTES: usize = 400;
 
 /// After so long without a step we say in full what we have: somebody may hand us what is missing.
 const VECTOR_AFTER: Span = Span::millis(200);
@@ -156,14 +157,32 @@ impl<G: Game> Lockstep<G> {
             .filter(|(_, after, stream)| stream.newest() > *after)
             .take(15)
             .collect();
-        let bits: u32 = self.layout.words().iter().map(|word| word.bits + 1).sum();
-        let bytes = (bits as usize / 8 + 1) * lacking.len().max(1);
-        let count = (STREAM_BYTES / bytes).clamp(1, STREAMED_TICKS_MAX);
-        let cut = |(seat, after, stream): (u16, Tick, &Stream<G::Command>)| {
-            let first = Tick(after.0 + 1).max(stream.first());
-            (seat as u8, first, stream.from(first, count).cloned().collect::<Vec<_>>())
-        };
-        lacking.into_iter().map(cut).collect()
+        let mut streams: Vec<(u8, Tick, Vec<G::Command>)> = lacking
+            .iter()
+            .map(|(seat, after, stream)| {
+                (*seat as u8, Tick(after.0 + 1).max(stream.first()), Vec::new())
+            })
+            .collect();
+        // Tick by tick, so that what is cut off is the same for all.
+        let (mut scratch, mut bits) = (BitWriter::growing(MESSAGE_BYTES_MAX), 0);
+        for index in 0..STREAMED_TICKS_MAX as u32 {
+            let mut has_more = false;
+            for ((_, first, commands), (_, _, stream)) in streams.iter_mut().zip(&lacking) {
+                let Some(command) = stream.get(Tick(first.0 + index)) else { continue };
+                scratch.clear();
+                let record = self.layout.record(command);
+                let base = commands.last().map(|last| self.layout.record(last));
+                let base = base.as_deref().unwrap_or(self.layout.initial());
+                crate::delta::write(&mut scratch, &self.layout, base, &record);
+                bits += scratch.bits_written() + 1;
+                commands.push(command.clone());
+                has_more = true;
+            }
+            if !has_more || bits > STREAM_BYTES * 8 {
+                break;
+            }
+        }
+        streams
     }
 
     /// Takes in what another tells.

@@ -42,13 +42,6 @@ impl<C: Clone> Stream<C> {
         self.get(tick).is_some()
     }
 
-    /// The commands of so many ticks from one on.
-    pub(super) fn from(&self, tick: Tick, count: usize) -> impl ExactSizeIterator<Item = &C> {
-        let start = (tick.0.saturating_sub(self.first.0) as usize).min(self.commands.len());
-        let end = (start + count).min(self.commands.len());
-        self.commands.range(start..end)
-    }
-
     pub(super) fn forget_before(&mut self, tick: Tick) {
         while self.first < tick && self.commands.pop_front().is_some() {
             self.first.0 += 1;

@@ -2,6 +2,10 @@
 
 mod faults;
 mod party;
+#[cfg(feature = "secure")]
+mod sealed;
+#[cfg(feature = "secure")]
+mod table;
 mod tag;
 
 use party::{Party, wander};

@@ -266,5 +266,5 @@ impl<G: Game<Content: Clone>> Party<G> {
 /// Walks about and shouts.
 pub(crate) fn wander(_: &Lockstep<Tag>, dice: &mut Dice, now: Time) -> Wish {
     let turn = (now - Time::ZERO).as_micros() / 300_000;
-    Wish { aim: turn as f32, walk: dice.chance(0.8), shout: dice.chance(0.05) }
+    Wish { aim: turn as f32, walk: dice.chance(0.8), shout: dice.chance(0.05), stamp: 0 }
 }

@@ -7,6 +7,8 @@ pub(crate) struct Wish {
     pub(crate) aim: f32,
     pub(crate) walk: bool,
     pub(crate) shout: bool,
+    /// Counts what was asked for, to see when it is on the screen.
+    pub(crate) stamp: u16,
 }
 
 impl Networked for Wish {
@@ -14,6 +16,7 @@ impl Networked for Wish {
         f.angle("aim", &mut self.aim, 12);
         f.bool("walk", &mut self.walk);
         f.bool("shout", &mut self.shout);
+        f.bits("stamp", &mut self.stamp, 16);
     }
 }
 
@@ -22,6 +25,7 @@ pub(crate) struct Runner {
     pub(crate) x: f32,
     pub(crate) y: f32,
     pub(crate) shouts: u16,
+    pub(crate) stamp: u16,
 }
 
 impl Networked for Runner {
@@ -29,6 +33,7 @@ impl Networked for Runner {
         f.exact("x", &mut self.x).shown(-500.0..=500.0, 0.01);
         f.exact("y", &mut self.y).shown(-500.0..=500.0, 0.01);
         f.bits("shouts", &mut self.shouts, 16);
+        f.bits("stamp", &mut self.stamp, 16);
     }
 }
 
@@ -71,6 +76,7 @@ impl Game for Tag {
             let (north, east) = libm::sincosf(wish.aim);
             let stride = if wish.walk { 5.0 * turn.dt() } else { 0.0 };
             (runner.x, runner.y) = (runner.x + east * stride, runner.y + north * stride);
+            runner.stamp = wish.stamp;
             if wish.shout {
                 runner.shouts += 1;
                 turn.emit(id, RELIABLY, Shout { loud: false });
