@@ -76,6 +76,7 @@
 //! | [`Model`], [`Rates`], [`View`] | which network model: what the server does, and how a client sees it |
 //! | [`relevance`] | whom a player may know of |
 //! | `Hosted`, `succession` | a game that one of its players hosts, and what happens when that one leaves |
+//! | [`lockstep`] | the same world on every machine: peer to peer, relayed, with rollback |
 //! | [`channel`] | one connection's messages, over packets that may be lost |
 //! | [`network`] | bad networks, simulated |
 //! | [`replay`] | recorded matches: played again, compared, looked at |

@@ -91,7 +91,7 @@ impl<G: Game> Lockstep<G> {
         if !is_let_in {
             return self.post(from, &Word::Refusal(Refusal::Full));
         }
-        roster.version += 1;
+        roster.version = roster.version.saturating_add(1);
         let has_begun = roster.has_begun;
         self.contacts.insert(from.0, Contact::new(now, executed));
         if has_begun && let Some(worlds) = &self.worlds {

@@ -304,7 +304,7 @@ impl<G: Game> Lockstep<G> {
         }
         let Some(seat) = roster.member(me).map(|member| member.seat) else { return };
         (roster.epoch, roster.leader) = (call.epoch, seat);
-        roster.version += 1;
+        roster.version = roster.version.saturating_add(1);
         if has_server {
             // What was asked of the one before is asked of us; what is past is past.
             let own = self.asked.remove(&seat);

@@ -60,7 +60,7 @@ impl<G: Game> Lockstep<G> {
             if electors(&before) != electors(&roster) {
                 roster.before = electors(&before);
             }
-            roster.version += 1;
+            roster.version = roster.version.saturating_add(1);
             self.adopt(now, roster);
         }
     }

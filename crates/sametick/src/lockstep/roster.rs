@@ -199,7 +199,7 @@ impl Roster {
         }
         let before = (0..count.min(MEMBERS_MAX)).map(|_| bits.read(64)).collect();
         let paces = (0..bits.read(2))
-            .map(|_| (Tick(bits.read(32) as u32), Pace::read(bits)))
+            .map(|_| (read_tick(bits), Pace::read(bits)))
             .collect::<Vec<_>>();
         let count = bits.read(MEMBER_BITS + 1) as usize;
         if count > MEMBERS_MAX {
@@ -213,9 +213,9 @@ impl Roster {
             bits.read_bytes(&mut address);
             let at = Peer::new(address, bits.read(16) as u16);
             let player = PlayerId(bits.read(16) as u16);
-            let (wants_to_play, enters) = (bits.read_bool(), Tick(bits.read(32) as u32));
+            let (wants_to_play, enters) = (bits.read_bool(), read_tick(bits));
             let [plays_from, leaves_at] =
-                [(); 2].map(|()| bits.read_bool().then(|| Tick(bits.read(32) as u32)));
+                [(); 2].map(|()| bits.read_bool().then(|| read_tick(bits)));
             if members.last().is_some_and(|last| last.seat >= seat) {
                 bits.fail();
             }
@@ -233,6 +233,16 @@ impl Roster {
         }
         Self { epoch, version, setup, leader, has_begun, before, waits, paces, members }
     }
+}
+
+/// A tick; one that no game reaches is refused, so that nothing overflows when some are added to it.
+pub(super) fn read_tick(bits: &mut BitReader<'_>) -> Tick {
+    let tick = Tick(bits.read(32) as u32);
+    if tick.0 > u32::MAX / 2 {
+        bits.fail();
+        return Tick(0);
+    }
+    tick
 }
 
 const MEMBER_BITS: u32 = MEMBERS_MAX.ilog2();

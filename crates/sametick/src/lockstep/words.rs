@@ -213,7 +213,7 @@ impl<C: Networked + PartialEq> Word<C> {
                 Self::Call { is_promise, leaves, play }
             }
             _ => {
-                let first = Tick(bits.read(32) as u32);
+                let first = super::roster::read_tick(&mut bits);
                 let count = bits.read(HASH_COUNT_BITS) as usize;
                 if count > HASHES_MAX {
                     return Err(Malformed);

@@ -5,6 +5,7 @@ use super::HASHES_MAX;
 use crate::entities::Layouts;
 use crate::events::{Effect, Effects};
 use crate::game::{Emitted, Game, Turn};
+use crate::table::Table;
 use crate::time::Span;
 use crate::world::{PlayerId, Tick, World};
 use std::collections::VecDeque;
@@ -75,6 +76,8 @@ pub(super) struct Worlds<G: Game> {
     past: VecDeque<Past<G>>,
     guesses: VecDeque<Guess<G>>,
     effects: Effects<G::Event>,
+    /// Room for hashing.
+    table: Table,
     /// Ticks that were stepped again because a guess was wrong.
     pub(super) resimulated: u64,
 }
@@ -83,7 +86,8 @@ impl<G: Game> Worlds<G> {
     pub(super) fn new(world: World<G::Entity>, layouts: &Layouts) -> Self {
         let hash = world.hash(layouts) as u32;
         let past = VecDeque::from([Past { world, hash, inputs: None }]);
-        Self { past, guesses: VecDeque::new(), effects: Effects::default(), resimulated: 0 }
+        let (guesses, effects) = (VecDeque::new(), Effects::default());
+        Self { past, guesses, effects, table: Table::default(), resimulated: 0 }
     }
 
     /// The newest tick of which everything is known.
@@ -142,7 +146,7 @@ impl<G: Game> Worlds<G> {
             self.effects.settle(tick, 0, G::event_lasts, |_| true);
         }
         self.effects.settle(tick, 0, G::event_lasts, |_| true);
-        let hash = world.hash(frame.layouts) as u32;
+        let hash = world.hash_in(frame.layouts, &mut self.table) as u32;
         if self.past.len() == HASHES_MAX {
             self.past.pop_front();
         }

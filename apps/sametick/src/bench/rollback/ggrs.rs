@@ -2,6 +2,7 @@
 //! as is played.
 
 use super::{DELAY, DEPTH, Measured, Options, TICK, command};
+use crate::bench::served::cpu_time;
 use anyhow::Context;
 use ggrs::{
     Config, DesyncDetection, GgrsError, GgrsEvent, GgrsRequest, Message, NonBlockingSocket,
@@ -135,9 +136,9 @@ fn play(
     loop {
         let mut spent = Duration::ZERO;
         for (index, player) in players.iter_mut().enumerate() {
-            let at = Instant::now();
+            let at = cpu_time();
             player.frame(options.seed, index)?;
-            spent += at.elapsed();
+            spent += cpu_time() - at;
         }
         if began.is_none() && players.iter().all(|player| player.reached > 60) {
             let sums = sums(&players);
