@@ -186,10 +186,7 @@ impl Machine {
 
 /// Writes down what is known of a desync, for `sametick replay`.
 fn write_down(desync: &Desync) -> anyhow::Result<()> {
-    eprintln!(
-        "desync with player {} at tick {}: {}",
-        desync.with.0, desync.tick.0, desync.first
-    );
+    eprintln!("desync with player {} at tick {}: {}", desync.with.0, desync.tick.0, desync.first);
     for (name, bytes) in &desync.recordings {
         let file = format!("desync-{}-{}-{name}.sametick", desync.tick.0, desync.with.0);
         std::fs::write(&file, bytes).with_context(|| format!("cannot write {file}"))?;

@@ -257,7 +257,8 @@ impl<G: Game> Lockstep<G> {
         };
         let (had, has) = (self.roster.as_ref().map(seats).unwrap_or_default(), seats(&roster));
         let stayed = |identity: &u64| {
-            let seat = |seats: &[(u64, u16)]| seats.iter().find(|(who, _)| who == identity).copied();
+            let seat =
+                |seats: &[(u64, u16)]| seats.iter().find(|(who, _)| who == identity).copied();
             seat(&has).is_some_and(|now| seat(&had).is_none_or(|before| before == now))
         };
         self.contacts.retain(|identity, _| stayed(identity));

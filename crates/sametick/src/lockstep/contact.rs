@@ -153,5 +153,5 @@ impl Contact {
 const CLOCK_TICKS_MAX: f64 = 30.0;
 
 fn stamp_of(now: Time) -> u16 {
-    (now.as_micros() / 1000 & STAMP_MASK) as u16
+    ((now.as_micros() / 1000) & STAMP_MASK) as u16
 }

@@ -82,7 +82,9 @@ impl<G: Game> Lockstep<G> {
     /// Calls for the word of the others if that is due, and leads if it has been given.
     pub(super) fn elect(&mut self, now: Time) {
         let Some(roster) = &self.roster else { return };
-        let Some(me) = roster.member(self.identity).filter(|_| roster.has_begun).copied() else { return };
+        let Some(me) = roster.member(self.identity).filter(|_| roster.has_begun).copied() else {
+            return;
+        };
         if self.is_halted || me.plays_from.is_none() || self.worlds.is_none() {
             return;
         }
@@ -115,7 +117,8 @@ impl<G: Game> Lockstep<G> {
         let mut heirs = roster.electors().filter(|member| member.seat != roster.leader);
         let rank = heirs.position(|member| member.seat == me.seat).unwrap_or(0) as u64;
         let waits = SILENCE + RANK_WAITS * rank;
-        let has_waited = self.election.promised_at.is_none_or(|at| now - at >= SILENCE + RANK_WAITS);
+        let has_waited =
+            self.election.promised_at.is_none_or(|at| now - at >= SILENCE + RANK_WAITS);
         (silent >= waits || (self.has_leader_left() && (rank == 0 || silent >= RANK_WAITS * rank)))
             && has_waited
     }
@@ -123,7 +126,8 @@ impl<G: Game> Lockstep<G> {
     fn has_leader_left(&self) -> bool {
         let leader = self.roster.as_ref().and_then(|roster| roster.leader());
         let Some(leader) = leader else { return true };
-        !leader.is_here() || self.contacts.get(&leader.identity).is_some_and(|contact| contact.leaves)
+        !leader.is_here()
+            || self.contacts.get(&leader.identity).is_some_and(|contact| contact.leaves)
     }
 
     /// For how long the leader has been silent.
@@ -140,7 +144,11 @@ impl<G: Game> Lockstep<G> {
         }
         call.called_at = now;
         let epoch = call.epoch;
-        let word = Word::Call { is_promise: false, leaves: false, play: Box::new(self.account(epoch, &[])) };
+        let word = Word::Call {
+            is_promise: false,
+            leaves: false,
+            play: Box::new(self.account(epoch, &[])),
+        };
         let Some(roster) = &self.roster else { return };
         let others = roster.here().filter(|member| member.identity != self.identity);
         let others: Vec<_> = others.map(|member| (member.identity, member.at)).collect();
@@ -222,7 +230,8 @@ impl<G: Game> Lockstep<G> {
         // A caller with an older roster is handed ours.
         let leaves = self.leaving_since.is_some();
         let account = self.account(play.epoch, &play.vector);
-        let is_newer = |roster: &Roster| play.roster.as_ref().is_none_or(|t| roster.age() > t.age());
+        let is_newer =
+            |roster: &Roster| play.roster.as_ref().is_none_or(|t| roster.age() > t.age());
         let roster = account.roster.filter(is_newer);
         // Both may not fit: first it must know what was decided.
         let streams = if roster.is_some() { Vec::new() } else { account.streams };
@@ -231,7 +240,13 @@ impl<G: Game> Lockstep<G> {
     }
 
     /// Somebody gives its word.
-    pub(super) fn hear_promise(&mut self, now: Time, from: u64, leaves: bool, play: Play<G::Command>) {
+    pub(super) fn hear_promise(
+        &mut self,
+        now: Time,
+        from: u64,
+        leaves: bool,
+        play: Play<G::Command>,
+    ) {
         let Some(call) = &self.election.call else { return };
         if play.epoch > call.epoch {
             self.election.promised = self.election.promised.max(play.epoch);
@@ -273,9 +288,9 @@ impl<G: Game> Lockstep<G> {
             let is_out_of_play = forfeited.contains(&identity);
             identity == me || call.promises.contains_key(&identity) || is_out_of_play
         };
-        let all = roster.electors().all(|elector| {
-            has(elector.identity) || gone.contains(&elector.identity)
-        });
+        let all = roster
+            .electors()
+            .all(|elector| has(elector.identity) || gone.contains(&elector.identity));
         let is_enough = roster.is_quorum(has);
         if !is_enough && now - call.since >= ANSWER_WITHIN && !self.election.is_paused {
             self.election.is_paused = true;

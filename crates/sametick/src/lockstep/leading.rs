@@ -154,9 +154,8 @@ impl<G: Game> Lockstep<G> {
             let is_gone = is_silent || self.election.gone.contains(&member.identity);
             let is_lost = contact.executed.is_none() && now - contact.began_at >= WORLD_MAX;
             let has_never_played = member.plays_from.is_none();
-            if has_never_played && (is_gone || is_lost || contact.leaves) {
-                member.leaves_at = Some(Tick(executed.0 + 1));
-            } else if has_server && has_quorum && (is_gone || contact.leaves) {
+            let is_ours_to_say = has_never_played || (has_server && has_quorum);
+            if is_ours_to_say && (is_gone || contact.leaves || (has_never_played && is_lost)) {
                 member.leaves_at = Some(Tick(executed.0 + 1));
             } else if !has_server && contact.leaves {
                 // It gives no more commands: what we have of it is all that anyone has, or will have.

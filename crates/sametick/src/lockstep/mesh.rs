@@ -257,7 +257,11 @@ impl<G: Game> Mesh<G> {
     }
 }
 
-fn hear_guest(guests: &BTreeMap<u64, ConnectionId>, event: ListenerEvent<'_>, news: &mut Vec<News>) {
+fn hear_guest(
+    guests: &BTreeMap<u64, ConnectionId>,
+    event: ListenerEvent<'_>,
+    news: &mut Vec<News>,
+) {
     match event {
         ListenerEvent::Connected { connection, client_id, .. } => {
             news.push(News::Came(client_id, connection));

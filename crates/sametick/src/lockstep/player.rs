@@ -199,7 +199,10 @@ pub struct Lockstep<G: Game> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     /// It asks to be let in: since when, and when it asked last.
-    Knocking { since: Time, asked_at: Time },
+    Knocking {
+        since: Time,
+        asked_at: Time,
+    },
     /// It is in.
     Playing,
     Over,
@@ -453,7 +456,8 @@ impl<G: Game> Lockstep<G> {
     /// Whether we lead.
     pub fn is_leader(&self) -> bool {
         let leader = self.roster.as_ref().and_then(Roster::leader);
-        self.stage == Stage::Playing && leader.is_some_and(|leader| leader.identity == self.identity)
+        self.stage == Stage::Playing
+            && leader.is_some_and(|leader| leader.identity == self.identity)
     }
 
     /// Counts those who led.
@@ -657,8 +661,7 @@ impl<G: Game> Lockstep<G> {
 
     /// What a tick is given, once all of it is known.
     fn inputs(&self, tick: Tick) -> Option<Inputs<G::Command>> {
-        self.is_known(tick)
-            .then(|| self.gather(tick, |seat| self.streams.get(seat, tick).cloned()))
+        self.is_known(tick).then(|| self.gather(tick, |seat| self.streams.get(seat, tick).cloned()))
     }
 
     /// What a tick is likely given: what is known, and else the last commands repeated.
@@ -736,7 +739,9 @@ impl<G: Game> Lockstep<G> {
             let repeated = tick - newest.0 - 1;
             let command = if repeated == 0 { wish.clone() } else { G::repeat(&wish, repeated) };
             match setup.has_server() {
-                true => self.asked.entry(me.seat).or_insert_with(|| Stream::new(from)).push(command),
+                true => {
+                    self.asked.entry(me.seat).or_insert_with(|| Stream::new(from)).push(command)
+                }
                 false => self.streams.open(me.seat, from).push(command),
             }
         }
@@ -752,7 +757,9 @@ impl<G: Game> Lockstep<G> {
             Turns::Ahead if setup.topology == Topology::PacketServer => 1.0,
             Turns::Ahead => self.clock.lead.floor(),
             Turns::Adaptive => f64::from(pace.turn_ticks) * 2.0,
-            Turns::Fixed { delay_ticks } => f64::from(delay_ticks) + self.beyond_rollback(setup, pace),
+            Turns::Fixed { delay_ticks } => {
+                f64::from(delay_ticks) + self.beyond_rollback(setup, pace)
+            }
         };
         Tick((self.clock.ticks + lead) as u32)
     }

@@ -17,6 +17,9 @@ use crate::world::Tick;
 /// Hashes of every so many ticks are compared.
 pub(super) const HASH_EVERY_TICKS: u32 = 8;
 
+/// Commands that come so early were made for a server that ran on.
+const TOO_EARLY_MICROS: f64 = 250_000.0;
+
 /// How many bytes of a word are for commands.
 const STREAM_BYTES: usize = 400;
 
@@ -38,7 +41,8 @@ impl<G: Game> Lockstep<G> {
         }
         (self.spoke_at, self.spoke_of) = (now, news);
         let others = roster.here().filter(|member| member.identity != self.identity);
-        let listeners: Vec<Member> = others.filter(|member| self.talks_to(member)).copied().collect();
+        let listeners: Vec<Member> =
+            others.filter(|member| self.talks_to(member)).copied().collect();
         for listener in listeners {
             let play = self.play_for(now, &listener);
             self.post((listener.identity, listener.at), &Word::Play(Box::new(play)));
@@ -91,7 +95,8 @@ impl<G: Game> Lockstep<G> {
             let needed = Tick(member.plays_from?.0.max(next) - 1);
             let newest = self.streams.newest(member.seat).unwrap_or(needed);
             // What came of somebody after it was given up does not count.
-            let newest = member.leaves_at.map_or(newest, |end| newest.min(Tick(end.0.saturating_sub(1))));
+            let newest =
+                member.leaves_at.map_or(newest, |end| newest.min(Tick(end.0.saturating_sub(1))));
             Some((member.seat as u8, newest))
         };
         members.iter().filter_map(known).collect()
@@ -190,7 +195,9 @@ impl<G: Game> Lockstep<G> {
         if let Some(roster) = &play.roster {
             self.hear_roster(now, from, roster.clone());
         }
-        let Some(roster) = self.roster.as_ref().filter(|_| self.stage == Stage::Playing) else { return };
+        let Some(roster) = self.roster.as_ref().filter(|_| self.stage == Stage::Playing) else {
+            return;
+        };
         let Some(speaker) = roster.member(from.0).copied() else {
             return self.turn_away(from);
         };
@@ -282,7 +289,8 @@ impl<G: Game> Lockstep<G> {
             *asked = Stream::new(first_open);
         }
         let before = asked.newest();
-        for (_, first, commands) in streams.iter().filter(|(seat, ..)| *seat == speaker.seat as u8) {
+        for (_, first, commands) in streams.iter().filter(|(seat, ..)| *seat == speaker.seat as u8)
+        {
             for (tick, command) in (first.0..).map(Tick).zip(commands) {
                 if tick.0 <= executed.0 + super::DELAY_TICKS_MAX * 2 {
                     asked.take(tick, command.clone());
@@ -294,7 +302,8 @@ impl<G: Game> Lockstep<G> {
             if (asked.newest() > before || is_late)
                 && let Some(contact) = self.contacts.get_mut(&speaker.identity)
             {
-                let margin = f64::from(newest.max(if is_late { newest } else { asked.newest() }).0) - clock;
+                let margin =
+                    f64::from(newest.max(if is_late { newest } else { asked.newest() }).0) - clock;
                 contact.margin = Some(contact.margin.map_or(margin, |known| known.min(margin)));
             }
         }
@@ -341,7 +350,8 @@ impl<G: Game> Lockstep<G> {
             let last = stream.get(newest);
             last.map(|last| G::repeat(last, *times)).unwrap_or_default()
         });
-        let is_repeated = self.asked.get(&member.seat).is_none_or(|asked| asked.get(tick).is_none());
+        let is_repeated =
+            self.asked.get(&member.seat).is_none_or(|asked| asked.get(tick).is_none());
         if !is_repeated {
             self.repeated.remove(&member.seat);
         }
@@ -354,15 +364,20 @@ impl<G: Game> Lockstep<G> {
     /// A player learns how early its commands come at a server that does not wait.
     fn hear_margin(&mut self, now: Time, server: u64, play: &Play<G::Command>) {
         let (Some(roster), Some(executed)) = (&self.roster, play.executed) else { return };
-        if roster.setup.topology != Topology::PacketServer {
+        // A game that has not begun has no time to be ahead of.
+        if roster.setup.topology != Topology::PacketServer || executed == Tick(0) {
             return;
         }
         let takes = self.pace().tick_takes;
         let half = self.contacts.get(&server).map_or(Span::ZERO, super::contact::Contact::way);
+        let margin = play
+            .margin
+            .map(|margin| (f64::from(margin) / 16.0 * takes.as_micros() as f64, play.held));
+        if margin.is_some_and(|(micros, _)| micros > TOO_EARLY_MICROS) {
+            // The server stood still: what it takes to be in time is found anew.
+            self.ahead = None;
+        }
         let ahead = self.ahead.get_or_insert_with(|| Clock::new(takes, now));
-        let margin = play.margin.map(|margin| {
-            (f64::from(margin) / 16.0 * takes.as_micros() as f64, play.held)
-        });
         ahead.observe(now, executed, half, margin);
     }
 

@@ -96,7 +96,9 @@ impl Roster {
             let with = electors.iter().filter(|elector| has(**elector)).count();
             let has_first = electors.first().is_none_or(|first| has(*first));
             let all = electors.len();
-            with * 2 > all || (with * 2 == all && has_first) || (!self.setup.needs_quorum && with > 0)
+            with * 2 > all
+                || (with * 2 == all && has_first)
+                || (!self.setup.needs_quorum && with > 0)
         };
         is_enough(&electors) && (self.before.is_empty() || is_enough(&self.before))
     }
@@ -115,7 +117,8 @@ impl Roster {
         enters: Tick,
     ) -> bool {
         let players = self.here().filter(|member| member.wants_to_play).count();
-        let is_old = |member: &Member| member.leaves_at.is_some_and(|left| left.0 + KEPT_TICKS < enters.0);
+        let is_old =
+            |member: &Member| member.leaves_at.is_some_and(|left| left.0 + KEPT_TICKS < enters.0);
         while self.members.len() >= MEMBERS_MAX
             && let Some(oldest) = self.members.iter().position(is_old)
         {
@@ -128,7 +131,9 @@ impl Roster {
         let before = self.members.iter().rev().find(|member| member.name == name);
         let before = before.map(|member| member.player).filter(is_free);
         let lowest = (0..MEMBERS_MAX as u16).map(PlayerId).find(is_free);
-        let (Some(player), Some(seat)) = (before.or(lowest), self.next_seat()) else { return false };
+        let (Some(player), Some(seat)) = (before.or(lowest), self.next_seat()) else {
+            return false;
+        };
         let (plays_from, leaves_at) = (None, None);
         self.members.push(Member {
             seat,
@@ -198,9 +203,8 @@ impl Roster {
             bits.fail();
         }
         let before = (0..count.min(MEMBERS_MAX)).map(|_| bits.read(64)).collect();
-        let paces = (0..bits.read(2))
-            .map(|_| (read_tick(bits), Pace::read(bits)))
-            .collect::<Vec<_>>();
+        let paces =
+            (0..bits.read(2)).map(|_| (read_tick(bits), Pace::read(bits))).collect::<Vec<_>>();
         let count = bits.read(MEMBER_BITS + 1) as usize;
         if count > MEMBERS_MAX {
             bits.fail();
@@ -264,8 +268,7 @@ impl Pace {
     }
 
     fn read(bits: &mut BitReader<'_>) -> Self {
-        let pace =
-            Self { turn_ticks: bits.read(6) as u8, tick_takes: Span::micros(bits.read(20)) };
+        let pace = Self { turn_ticks: bits.read(6) as u8, tick_takes: Span::micros(bits.read(20)) };
         if pace.turn_ticks == 0 || pace.tick_takes == Span::ZERO {
             bits.fail();
         }

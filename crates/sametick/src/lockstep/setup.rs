@@ -79,22 +79,17 @@ impl Setup {
     };
 
     /// Frame locking (002, figure 1): a server that waits for all before it answers anyone.
-    pub const FRAME_LOCKED: Self =
-        Self { topology: Topology::WaitingServer, ..Self::DOOM_1993 };
+    pub const FRAME_LOCKED: Self = Self { topology: Topology::WaitingServer, ..Self::DOOM_1993 };
 
     /// The packet server (001): who has a bad line is the only one to feel it.
-    pub const PACKET_SERVER: Self =
-        Self { topology: Topology::PacketServer, ..Self::DOOM_1993 };
+    pub const PACKET_SERVER: Self = Self { topology: Topology::PacketServer, ..Self::DOOM_1993 };
 
     /// Age of Empires (002): communication turns that adapt.
     pub const AGE_OF_EMPIRES: Self = Self { turns: Turns::Adaptive, ..Self::DOOM_1993 };
 
     /// Rollback: nobody waits; what was guessed wrong is stepped again.
-    pub const ROLLBACK: Self = Self {
-        turns: Turns::Fixed { delay_ticks: 1 },
-        rollback_ticks: 12,
-        ..Self::DOOM_1993
-    };
+    pub const ROLLBACK: Self =
+        Self { turns: Turns::Fixed { delay_ticks: 1 }, rollback_ticks: 12, ..Self::DOOM_1993 };
 
     /// All of them, with their names.
     pub const ALL: [(&'static str, Self); 5] = [

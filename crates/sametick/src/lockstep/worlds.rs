@@ -163,7 +163,8 @@ impl<G: Game> Worlds<G> {
     ) {
         let first = self.executed().0 + 1;
         let had = self.guesses.len();
-        let wrong = (first..).zip(&self.guesses).position(|(t, guess)| guess.inputs != inputs(Tick(t)));
+        let wrong =
+            (first..).zip(&self.guesses).position(|(t, guess)| guess.inputs != inputs(Tick(t)));
         if let Some(wrong) = wrong {
             self.guesses.truncate(wrong);
             self.resimulated += (had - wrong) as u64;

@@ -64,8 +64,7 @@ struct Counts {
 
 fn run(options: &Options) -> Counts {
     let Options { setup, count, conditions, seed, .. } = options;
-    let mut party: Party<Tag> =
-        Party::new(*setup, *count, ((), wander), *seed, conditions.clone());
+    let mut party: Party<Tag> = Party::new(*setup, *count, ((), wander), *seed, conditions.clone());
     let mut dice = Dice::new(*seed, 78);
     for index in 0..*count {
         let host = party.machines[index].host;
@@ -124,7 +123,11 @@ fn fault(party: &mut Party<Tag>, dice: &mut Dice) {
         }
         3 => party.machines[one].frozen_until = party.now + Span::millis(dice.below(4_000)),
         // Somebody must be left who has the world.
-        4 if party.machines.iter().all(|m| m.lockstep.as_ref().is_some_and(|l| l.world().is_some())) => {
+        4 if party
+            .machines
+            .iter()
+            .all(|m| m.lockstep.as_ref().is_some_and(|l| l.world().is_some())) =>
+        {
             party.kill(one);
         }
         5 => {

@@ -39,7 +39,11 @@ fn every_model_keeps_everyone_on_the_same_tick() {
             party.check();
             party.check_united(30);
             let tick = party.lockstep(0).world().unwrap().tick().0;
-            println!("{name} {count}: tick {tick}, {} compared, {:?}", party.compared, party.lockstep(1).statistics());
+            println!(
+                "{name} {count}: tick {tick}, {} compared, {:?}",
+                party.compared,
+                party.lockstep(1).statistics()
+            );
             assert!(tick > 400, "{name} with {count}: tick {tick}");
             assert!(party.compared > 300 * (count as u64 - 1), "{name}: {}", party.compared);
         }
@@ -73,7 +77,11 @@ fn one_flipped_bit_is_reported_within_a_second_by_tick_entity_and_field() {
         for report in &reports {
             assert_eq!(report.tick, Tick(tick + 1), "{name}: the first tick that differs");
             let (entity, field) = (format!("{id:?}"), "x: ");
-            assert!(report.first.contains(&entity) && report.first.contains(field), "{}", report.first);
+            assert!(
+                report.first.contains(&entity) && report.first.contains(field),
+                "{}",
+                report.first
+            );
             assert!(report.first.contains("on the left") && report.first.contains("on the right"));
         }
         for (what, bytes) in reports.iter().flat_map(|report| &report.recordings) {
@@ -136,7 +144,10 @@ fn who_says_goodbye_leaves_on_the_same_tick_everywhere_and_the_others_play_on() 
                 })
             };
             let ticks: Vec<_> = rest.iter().map(|index| went(*index)).collect();
-            assert!(ticks[0].is_some() && ticks.iter().all(|tick| *tick == ticks[0]), "{name}: {ticks:?}");
+            assert!(
+                ticks[0].is_some() && ticks.iter().all(|tick| *tick == ticks[0]),
+                "{name}: {ticks:?}"
+            );
             party.machines[leaver].lockstep = None;
             party.check_united(30);
             for index in rest {

@@ -232,7 +232,8 @@ impl<G: Game<Content: Clone>> Party<G> {
     }
 
     pub(crate) fn alive(&self) -> Vec<usize> {
-        let is_alive = |machine: &Machine<G>| machine.lockstep.as_ref().is_some_and(|l| !l.is_over());
+        let is_alive =
+            |machine: &Machine<G>| machine.lockstep.as_ref().is_some_and(|l| !l.is_over());
         (0..self.machines.len()).filter(|index| is_alive(&self.machines[*index])).collect()
     }
 

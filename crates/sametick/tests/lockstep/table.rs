@@ -39,7 +39,8 @@ fn rows(name: &str, setup: Setup) -> String {
         let delay = delays[index].iter().sum::<f64>() / delays[index].len().max(1) as f64;
         let stalls = (after[index].stalls - before[index].stalls) * 60 / SECONDS;
         let stalled = after[index].stalled - before[index].stalled;
-        let each = stalled.as_millis_f64() / (after[index].stalls - before[index].stalls).max(1) as f64;
+        let each =
+            stalled.as_millis_f64() / (after[index].stalls - before[index].stalls).max(1) as f64;
         let [up, down] = [0, 1].map(|way| (town.bytes[index][way] - bytes[index][way]) / SECONDS);
         let again = after[index].resimulated_ticks - before[index].resimulated_ticks;
         let cells = [

@@ -3,7 +3,7 @@
 
 use super::{DELAY, DEPTH, Measured, Options, TICK, command};
 use crate::bench::served::cpu_time;
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use ggrs::{
     Config, DesyncDetection, GgrsError, GgrsEvent, GgrsRequest, Message, NonBlockingSocket,
     P2PSession, PlayerType, PredictRepeatLast, SessionBuilder, SessionState,
@@ -106,6 +106,9 @@ struct Player {
 
 const HASH_EVERY: u32 = 8;
 
+/// How long it may take to begin, and be silent.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 pub(super) fn measure(options: &Options, content: &Content) -> anyhow::Result<Measured> {
     let ways = [Way::default(), Way::default()];
     let bytes = Rc::new(RefCell::new(0));
@@ -133,7 +136,9 @@ fn play(
     let frame = Duration::from_micros(TICK.as_micros());
     let mut measured = Measured { verified: true, ..Measured::default() };
     let (mut next, mut began) = (Instant::now(), None);
+    let patience = Instant::now() + PATIENCE;
     loop {
+        ensure!(began.is_some() || Instant::now() < patience, "ggrs did not begin to play");
         let mut spent = Duration::ZERO;
         for (index, player) in players.iter_mut().enumerate() {
             let at = cpu_time();
@@ -168,17 +173,14 @@ fn sums(players: &[Player]) -> (u64, u64) {
 }
 
 impl Player {
-    fn new(
-        options: &Options,
-        content: &Content,
-        index: usize,
-        line: Line,
-    ) -> anyhow::Result<Self> {
+    fn new(options: &Options, content: &Content, index: usize, line: Line) -> anyhow::Result<Self> {
         let mut builder = SessionBuilder::<Rules>::new()
             .with_num_players(2)?
             .with_fps(60)?
             .with_max_prediction_window(usize::from(DEPTH))
             .with_input_delay(usize::from(DELAY))
+            // A machine with other work to do is no reason to part.
+            .with_disconnect_timeout(PATIENCE)
             .with_desync_detection_mode(DesyncDetection::On { interval: HASH_EVERY });
         for handle in 0..2 {
             let local = PlayerType::Local;
@@ -198,9 +200,8 @@ impl Player {
     fn frame(&mut self, seed: u64, index: usize) -> anyhow::Result<()> {
         self.session.poll_remote_clients();
         let events = self.session.events();
-        self.has_differed |= events.into_iter().any(|event| {
-            matches!(event, GgrsEvent::DesyncDetected { .. })
-        });
+        self.has_differed |=
+            events.into_iter().any(|event| matches!(event, GgrsEvent::DesyncDetected { .. }));
         // Whoever is ahead waits a frame now and then, as its documentation asks for.
         if self.session.current_state() != SessionState::Running || self.is_to_wait() {
             return Ok(());
@@ -223,7 +224,7 @@ impl Player {
         match request {
             GgrsRequest::SaveGameState { cell, frame } => {
                 let world = self.game.world();
-                let is_hashed = frame as u32 % HASH_EVERY == 0;
+                let is_hashed = (frame as u32).is_multiple_of(HASH_EVERY);
                 let hash = is_hashed.then(|| u128::from(world.hash(&self.layouts)));
                 cell.save(frame, Some(world.clone()), hash);
             }

@@ -1,7 +1,7 @@
 //! Our own side: two machines over the simulated network, in virtual time; the work is timed, the waiting is not.
 
-use crate::bench::served::cpu_time;
 use super::{DELAY, DEPTH, Measured, Options, TICK, command};
+use crate::bench::served::cpu_time;
 use sametick::lockstep::{Identity, Lockstep, Mesh, Role, Setup, Turns};
 use sametick::network::{Conditions, Host, Loss, Network};
 use sametick::secure::Random;
