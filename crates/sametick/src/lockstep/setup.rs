@@ -78,8 +78,13 @@ impl Setup {
         needs_quorum: true,
     };
 
-    /// Frame locking (002, figure 1): a server that waits for all before it answers anyone.
-    pub const FRAME_LOCKED: Self = Self { topology: Topology::WaitingServer, ..Self::DOOM_1993 };
+    /// Frame locking (002, figure 1): a server that waits for all before it answers anyone, and updates that are
+    /// due a fixed time after they are given. A line that takes longer freezes everyone.
+    pub const FRAME_LOCKED: Self = Self {
+        topology: Topology::WaitingServer,
+        turns: Turns::Fixed { delay_ticks: 8 },
+        ..Self::DOOM_1993
+    };
 
     /// The packet server (001): who has a bad line is the only one to feel it.
     pub const PACKET_SERVER: Self = Self { topology: Topology::PacketServer, ..Self::DOOM_1993 };
