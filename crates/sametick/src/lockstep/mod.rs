@@ -41,6 +41,7 @@
 //! | `transfer` | a world in pieces |
 //! | `desync` | worlds that differ: what, where, since when |
 //! | `player` | [`Lockstep`]: all of it on one machine |
+//! | `playing` | its time: commands made, ticks stepped, guessed or waited for |
 //! | `mesh` | `Mesh`: the same over sealed connections (feature `secure`) |
 
 mod barrier;
@@ -51,6 +52,7 @@ mod leading;
 #[cfg(feature = "secure")]
 mod mesh;
 mod player;
+mod playing;
 mod relay;
 mod roster;
 mod setup;

@@ -1,5 +1,5 @@
-//! What each lockstep model gives when one line is bad, measured in virtual time: the same numbers on every machine. The
-//! table stands in docs/models.md; `SAMETICK_BLESS=1` writes it anew.
+//! What each lockstep model gives when one line is bad, measured in virtual time: the same numbers on every
+//! machine. The table stands in docs/models.md; `SAMETICK_BLESS=1` writes it anew.
 
 use crate::sealed::Town;
 use crate::tag::{Runner, Wish};
