@@ -1,5 +1,5 @@
-//! The game on one machine as time passes: commands are made, ticks are stepped, guessed or waited for, and its clock is
-//! kept with the others'.
+//! The game on one machine as time passes: commands are made, ticks are stepped, guessed or waited for, and its
+//! clock is kept with the others'.
 
 use super::contact::Contact;
 use super::player::{Happening, Lockstep};

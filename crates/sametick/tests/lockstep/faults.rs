@@ -21,6 +21,7 @@ const CALM: Span = Span::seconds(11);
 
 #[derive(Debug)]
 struct Options {
+    #[expect(dead_code, reason = "printed with the others when a seed fails")]
     model: &'static str,
     setup: Setup,
     count: usize,

@@ -50,7 +50,7 @@ fn every_model_keeps_everyone_on_the_same_tick() {
     }
 }
 
-fn told<'a>(party: &'a Party<Tag>, index: usize) -> impl Iterator<Item = &'a Happening> {
+fn told(party: &Party<Tag>, index: usize) -> impl Iterator<Item = &Happening> {
     party.machines[index].events.iter().map(|(_, event)| event)
 }
 

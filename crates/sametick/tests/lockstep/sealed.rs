@@ -104,7 +104,7 @@ fn damage_on_the_way_costs_a_datagram_and_nothing_else() {
         };
         let mut town = Town::new(setup, 3, seed as u64, conditions);
         town.run(Span::seconds(8), Span::millis(4), |town| {
-            let walk = (town.now - Time::ZERO).as_micros() / 500_000 % 2 == 0;
+            let walk = ((town.now - Time::ZERO).as_micros() / 500_000).is_multiple_of(2);
             for (_, mesh) in &mut town.machines {
                 mesh.command(Wish { walk, ..Wish::default() });
             }

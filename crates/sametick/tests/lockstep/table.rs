@@ -70,7 +70,12 @@ fn ask(town: &mut Town, asked: &mut [(u16, Option<Time>)], delays: &mut [Vec<f64
         if asked[index].0 != stamp {
             asked[index] = (stamp, Some(now));
         }
-        mesh.command(Wish { walk: stamp % 2 == 0, aim: f32::from(stamp), stamp, shout: false });
+        mesh.command(Wish {
+            walk: stamp.is_multiple_of(2),
+            aim: f32::from(stamp),
+            stamp,
+            shout: false,
+        });
         let game = mesh.game();
         let own = game.me().and_then(|me| game.shown()?.owned::<Runner>(me));
         if own.is_some_and(|(_, runner)| runner.stamp == stamp)
