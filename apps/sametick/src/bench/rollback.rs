@@ -19,7 +19,7 @@ pub(crate) const EXAMPLES: &str = "Examples:
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// How long is played; ggrs reads the clock itself, and so takes as long
+    /// How long each plays, one after the other, in real time: ggrs reads the clock itself
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(2..=600))]
     seconds: u32,
     /// Milliseconds there and back

@@ -230,7 +230,7 @@ impl<G: Game> Lockstep<G> {
     fn begin(&mut self, now: Time, world: World<G::Entity>) {
         self.clock = GameClock::new(now, world.tick());
         self.spoke_of = world.tick();
-        self.worlds = Some(Worlds::new(world, &self.layouts));
+        self.worlds = Some(Worlds::new(world));
         if let Some(me) = self.seat() {
             self.events.push(Happening::Joined(me.player));
         }

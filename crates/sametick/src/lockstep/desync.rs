@@ -54,7 +54,7 @@ impl<G: Game> Lockstep<G> {
     pub(super) fn hear_hash(&mut self, now: Time, from: u64, tick: Tick, hash: u32) {
         let Some(worlds) = &self.worlds else { return };
         match worlds.at(tick) {
-            Some(past) if past.hash != hash => self.suspect(now, from),
+            Some(past) if past.hash(&self.layouts) != hash => self.suspect(now, from),
             None if tick > worlds.executed() && self.early.len() < EARLY_MAX => {
                 self.early.insert((tick, from), hash);
             }
@@ -67,6 +67,9 @@ impl<G: Game> Lockstep<G> {
         let told = self.early.range((tick, 0)..=(tick, u64::MAX));
         let told: Vec<(u64, u32)> = told.map(|((_, from), hash)| (*from, *hash)).collect();
         self.early = self.early.split_off(&(Tick(tick.0 + 1), 0));
+        if told.is_empty() {
+            return;
+        }
         let ours = self.hash_of(tick);
         let other = told.into_iter().find(|(_, hash)| Some(*hash) != ours);
         if let Some((from, _)) = other {
@@ -111,7 +114,7 @@ impl<G: Game> Lockstep<G> {
         let first_differing = inquest.theirs.as_ref().and_then(|(first, hashes)| {
             let mut theirs = (first.0..).map(Tick).zip(hashes);
             theirs.find_map(|(tick, hash)| {
-                worlds.at(tick).filter(|past| past.hash != *hash).map(|_| tick)
+                worlds.at(tick).filter(|past| past.hash(&self.layouts) != *hash).map(|_| tick)
             })
         });
         let evidence = first_differing.filter(|_| !inquest.is_sent);
@@ -125,7 +128,7 @@ impl<G: Game> Lockstep<G> {
         };
         let hashes = || -> (Tick, Vec<u32>) {
             let first = worlds.past().next().map_or(Tick(0), |past| past.world.tick());
-            (first, worlds.past().map(|past: &Past<G>| past.hash).collect())
+            (first, worlds.past().map(|past: &Past<G>| past.hash(&self.layouts)).collect())
         };
         let word = is_due.then(hashes).map(|(first, hashes)| Word::Inquest { first, hashes });
         if let Some(inquest) = &mut self.inquest {

@@ -90,7 +90,10 @@ pub const KEPT_TICKS: u32 = 512;
 const STREAMED_TICKS_MAX: usize = 32;
 const _: () = assert!(STREAMED_TICKS_MAX <= crate::delta::SEQUENCE_RECORDS_MAX);
 
-/// How many of the newest worlds and hashes are kept.
+/// Hashes of every so many ticks are compared.
+const HASH_EVERY_TICKS: u32 = 8;
+
+/// How many of the newest worlds are kept, to be compared.
 const HASHES_MAX: usize = 64;
 
 /// How many ticks one call steps at most: who is far behind catches up over several.

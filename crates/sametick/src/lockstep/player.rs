@@ -410,7 +410,7 @@ impl<G: Game> Lockstep<G> {
 
     /// The hash of a tick, if that is among the newest.
     pub fn hash_of(&self, tick: Tick) -> Option<u32> {
-        self.worlds.as_ref()?.at(tick).map(|past| past.hash)
+        self.worlds.as_ref()?.at(tick).map(|past| past.hash(&self.layouts))
     }
 
     /// The world to draw: the newest, guessed if the game is played so.

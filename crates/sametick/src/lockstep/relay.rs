@@ -6,16 +6,13 @@ use super::roster::Member;
 use super::setup::{Setup, Topology};
 use super::streams::Stream;
 use super::words::{MESSAGE_BYTES_MAX, Play, Word};
-use super::{LEASE, STREAMED_TICKS_MAX};
+use super::{HASH_EVERY_TICKS, LEASE, STREAMED_TICKS_MAX};
 use crate::bits::BitWriter;
 use crate::clock::Clock;
 use crate::game::Game;
 use crate::peer::Peer;
 use crate::time::{Span, Time};
 use crate::world::Tick;
-
-/// Hashes of every so many ticks are compared.
-pub(super) const HASH_EVERY_TICKS: u32 = 8;
 
 /// Commands that come so early were made for a server that ran on.
 const TOO_EARLY_MICROS: f64 = 250_000.0;
@@ -105,7 +102,7 @@ impl<G: Game> Lockstep<G> {
     fn newest_hash(&self) -> Option<(Tick, u32)> {
         let worlds = self.worlds.as_ref()?;
         let tick = Tick(worlds.executed().0 / HASH_EVERY_TICKS * HASH_EVERY_TICKS);
-        Some((tick, worlds.at(tick)?.hash))
+        Some((tick, worlds.at(tick)?.hash(&self.layouts)))
     }
 
     /// Up to which tick we have what this one sends us.

@@ -1,7 +1,7 @@
 //! The worlds of one machine: the newest of which everything is known, the guesses ahead of it, and those just
 //! before, for comparing. Knows no messages.
 
-use super::HASHES_MAX;
+use super::{HASH_EVERY_TICKS, HASHES_MAX};
 use crate::entities::Layouts;
 use crate::events::{Effect, Effects};
 use crate::game::{Emitted, Game, Turn};
@@ -25,12 +25,19 @@ impl<C: PartialEq> PartialEq for Inputs<C> {
     }
 }
 
-/// A world that was known for good, its hash, and what led to it.
+/// A world that was known for good, its hash if others are told of it, and what led to it.
 pub(super) struct Past<G: Game> {
     pub(super) world: World<G::Entity>,
-    pub(super) hash: u32,
+    told_hash: Option<u32>,
     /// None of the first.
     pub(super) inputs: Option<Inputs<G::Command>>,
+}
+
+impl<G: Game> Past<G> {
+    /// Its hash, as it was when it was new if it was taken then.
+    pub(super) fn hash(&self, layouts: &Layouts) -> u32 {
+        self.told_hash.unwrap_or_else(|| self.world.hash(layouts) as u32)
+    }
 }
 
 /// A guess: what was taken to be asked, and what came of it.
@@ -83,9 +90,8 @@ pub(super) struct Worlds<G: Game> {
 }
 
 impl<G: Game> Worlds<G> {
-    pub(super) fn new(world: World<G::Entity>, layouts: &Layouts) -> Self {
-        let hash = world.hash(layouts) as u32;
-        let past = VecDeque::from([Past { world, hash, inputs: None }]);
+    pub(super) fn new(world: World<G::Entity>) -> Self {
+        let past = VecDeque::from([Past { world, told_hash: None, inputs: None }]);
         let (guesses, effects) = (VecDeque::new(), Effects::default());
         Self { past, guesses, effects, table: Table::default(), resimulated: 0 }
     }
@@ -146,11 +152,12 @@ impl<G: Game> Worlds<G> {
             self.effects.settle(tick, 0, G::event_lasts, |_| true);
         }
         self.effects.settle(tick, 0, G::event_lasts, |_| true);
-        let hash = world.hash_in(frame.layouts, &mut self.table) as u32;
+        let is_told = tick.0.is_multiple_of(HASH_EVERY_TICKS);
+        let told_hash = is_told.then(|| world.hash_in(frame.layouts, &mut self.table) as u32);
         if self.past.len() == HASHES_MAX {
             self.past.pop_front();
         }
-        self.past.push_back(Past { world, hash, inputs: Some(inputs) });
+        self.past.push_back(Past { world, told_hash, inputs: Some(inputs) });
     }
 
     /// Guesses up to a tick; `inputs` says what is likely asked in each. What was guessed from other
