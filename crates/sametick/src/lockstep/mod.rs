@@ -94,7 +94,7 @@ const _: () = assert!(STREAMED_TICKS_MAX <= crate::delta::SEQUENCE_RECORDS_MAX);
 const HASH_EVERY_TICKS: u32 = 8;
 
 /// How many of the newest worlds are kept, to be compared.
-const HASHES_MAX: usize = 64;
+const HASHES_MAX: usize = 40;
 
 /// How many ticks one call steps at most: who is far behind catches up over several.
 const STEPS_MAX: u32 = 16;

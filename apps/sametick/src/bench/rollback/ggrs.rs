@@ -102,6 +102,7 @@ struct Player {
     resimulated: u64,
     stepped: u64,
     has_differed: bool,
+    looked: u64,
 }
 
 const HASH_EVERY: u32 = 8;
@@ -156,6 +157,7 @@ fn play(
             let now = sums(&players);
             measured.resimulated = now.0 - resimulated;
             measured.stepped = now.1 - stepped;
+            measured.close_round();
             if measured.seconds >= f64::from(options.seconds) {
                 break;
             }
@@ -193,8 +195,8 @@ impl Player {
         // They are there before the first frame, to which it may go back.
         game.step([])?;
         let layouts = Layouts::of::<Entity>();
-        let (resimulated, stepped, has_differed) = (0, 0, false);
-        Ok(Self { session, game, layouts, reached: 0, resimulated, stepped, has_differed })
+        let (resimulated, stepped, has_differed, looked) = (0, 0, false, 0);
+        Ok(Self { session, game, layouts, reached: 0, resimulated, stepped, has_differed, looked })
     }
 
     fn frame(&mut self, seed: u64, index: usize) -> anyhow::Result<()> {
@@ -216,8 +218,9 @@ impl Player {
         Ok(())
     }
 
-    fn is_to_wait(&self) -> bool {
-        self.session.frames_ahead() > 1 && self.session.current_frame() % 4 == 0
+    fn is_to_wait(&mut self) -> bool {
+        self.looked += 1;
+        self.session.frames_ahead() > 1 && self.looked.is_multiple_of(4)
     }
 
     fn heed(&mut self, request: GgrsRequest<Rules>) {

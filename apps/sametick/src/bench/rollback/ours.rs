@@ -85,6 +85,7 @@ impl Watch {
             self.measured.resimulated = again[0] + again[1] - before[0] - before[1];
             self.measured.stepped = seen(0) + seen(1) + self.measured.resimulated;
             self.measured.seconds = (now - since).as_seconds_f64();
+            self.measured.close_round();
         }
     }
 
