@@ -115,8 +115,8 @@ impl Game for Fair {
         *crowd
     }
 
-    fn update_every(_world: &World<Entity>, _viewer: PlayerId, entity: EntityId) -> u32 {
-        [1, 1, 3, u32::MAX][entity.slot() % 4]
+    fn update_every(_world: &World<Entity>, _viewer: PlayerId) -> impl Fn(EntityId) -> u32 {
+        |entity| [1, 1, 3, u32::MAX][entity.slot() % 4]
     }
 
     fn relevant(world: &World<Entity>, _: &u64, _viewer: PlayerId, visible: &mut Slots) {

@@ -1,8 +1,15 @@
 //! The workspace's own chores, started as `cargo xtask`. Knows nothing of games or networks.
 
+#[cfg(feature = "e2e")]
+mod e2e;
+mod endure;
+#[cfg(feature = "e2e")]
+mod pictures;
 mod soak;
 mod tidy;
 mod trace;
+#[cfg(feature = "web")]
+mod web;
 
 use std::process::ExitCode;
 
@@ -11,9 +18,16 @@ use clap::{Parser, Subcommand};
 
 fn main() -> Result<ExitCode> {
     match Arguments::parse().chore {
+        Chore::Endure(endure) => endure::run(&endure),
+        #[cfg(feature = "e2e")]
+        Chore::E2e(options) => e2e::run(&options),
+        #[cfg(feature = "e2e")]
+        Chore::Pictures(pictures) => pictures::run(&pictures),
         Chore::Soak(soak) => soak::run(soak),
         Chore::Tidy => tidy::run(),
         Chore::Trace => trace::run(),
+        #[cfg(feature = "web")]
+        Chore::Web(web) => web::run(&web),
     }
 }
 
@@ -27,6 +41,23 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Chore {
+    /// Play a match over real sockets and bad lines, as released.
+    ///
+    /// Headless players on a real server, for ten minutes unless told otherwise. Nobody is lost or stuck, the server's
+    /// memory stays flat, and its recording plays again as it was; otherwise the exit code is 1.
+    Endure(endure::Endure),
+    /// Drive real browsers against real servers.
+    ///
+    /// Needs Chromium and its driver, and installs nothing. Screenshots go to target/e2e.
+    #[cfg(feature = "e2e")]
+    #[command(name = "e2e")]
+    E2e(e2e::EndToEnd),
+    /// Make the pictures of the README from the running product.
+    ///
+    /// Needs what `e2e` needs. With `--check` nothing is made: pictures whose sources have changed since, or that are
+    /// not those that were made, are named, and make the exit code 1.
+    #[cfg(feature = "e2e")]
+    Pictures(pictures::Pictures),
     /// Run the simulation of the library for as many seeds as wanted.
     ///
     /// Server, clients, a liar and an adversary on a bad network, in virtual time and as released.
@@ -48,6 +79,9 @@ enum Chore {
     ///
     /// Wasm is run with node and left out where there is none. The exit code is 1 if they differ.
     Trace,
+    /// Build the page, which programs that are not released read from target/web.
+    #[cfg(feature = "web")]
+    Web(web::Web),
 }
 
 const EXAMPLE: &str = "\

@@ -20,7 +20,7 @@ use sametick::replay::Recording;
 use sametick::secure::{SystemRandom, TokenKey};
 use sametick::{PlayerId, Rates, Server, ServerEvent, Span, Time};
 use sametick_arena::{Arena, Content};
-use sametick_links::{Clock, Link, UdpLink, drive_server};
+use sametick_links::{Both, Clock, Link, drive_server};
 use std::collections::BTreeSet;
 
 /// How often figures are left for whoever asks.
@@ -37,7 +37,7 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
     pub(crate) players_max: usize,
     pub(crate) key: Option<TokenKey>,
-    pub(crate) link: UdpLink,
+    pub(crate) link: Both,
     /// Players of the server's own.
     pub(crate) crew: Option<Crew>,
     pub(crate) lasts: Option<Span>,
@@ -47,7 +47,7 @@ pub(crate) struct Plan {
 /// A server, and what is known of it.
 pub(crate) struct Host {
     server: Server<Arena>,
-    link: UdpLink,
+    link: Both,
     clock: Clock,
     meter: Meter,
     crew: Option<Crew>,
@@ -100,7 +100,7 @@ impl Host {
         if let Some(warning) = self.server.warning() {
             log.tell(self.clock.now(), &Line::Warning(warning));
         }
-        for warning in self.link.warnings() {
+        for warning in self.link.udp.warnings() {
             log.tell(self.clock.now(), &Line::Warning(&warning.to_string()));
         }
         let (crew, crew_stop) = (self.crew.take(), Stop::default());
@@ -135,7 +135,9 @@ impl Host {
     fn drive(&mut self) -> Time {
         let now = self.clock.now();
         drive_server(&mut self.server, &mut self.link, now, &mut SystemRandom::new());
-        self.meter.worked(self.clock.now() - now, self.server.world().tick().0);
+        let took = self.clock.now() - now;
+        self.server.worked(took);
+        self.meter.worked(took, self.server.world().tick().0);
         now
     }
 

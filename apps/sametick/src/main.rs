@@ -8,12 +8,14 @@ mod crew;
 mod host;
 mod line;
 mod lockstep;
+mod page;
 mod play;
 mod recording_file;
 mod replay;
 mod rules;
 mod serve;
 mod stop;
+mod theatre;
 mod tokens;
 
 use clap::error::ErrorKind;
@@ -35,6 +37,7 @@ const EXAMPLES: &str = "Examples:
   sametick                                           a match of bots, which others can join
   sametick serve --map field --bots 20               a dedicated server
   sametick bots --connect 127.0.0.1:4000 --count 8   headless players for it
+  sametick theatre                                   see what everyone sees, without a match
   sametick play --alone --seconds 600                ten minutes of play without any network
   sametick bench codec                               what a snapshot costs, stage by stage";
 
@@ -42,7 +45,7 @@ const EXAMPLES: &str = "Examples:
 enum Command {
     /// Play a match with bots on this machine, open to others
     #[command(after_help = play::EXAMPLES)]
-    Play(play::Options),
+    Play(Box<play::Options>),
     /// Run a dedicated server
     #[command(after_help = serve::EXAMPLES)]
     Serve(Box<serve::Options>),
@@ -55,6 +58,9 @@ enum Command {
     /// Look at the recording of a match, and play it again
     #[command(after_help = replay::EXAMPLES)]
     Replay(replay::Options),
+    /// Serve the theatre alone: see what everyone sees
+    #[command(after_help = theatre::EXAMPLES)]
+    Theatre(theatre::Options),
 }
 
 /// Something that was asked for cannot be done.
@@ -67,6 +73,7 @@ fn main() -> ExitCode {
         Ok(Command::Bots(options)) => (bots::run(&options), REFUSED),
         Ok(Command::Bench(bench)) => (bench::run(bench), 1),
         Ok(Command::Replay(options)) => (replay::run(&options), 1),
+        Ok(Command::Theatre(options)) => (theatre::run(&options), REFUSED),
         Err(error) => return explain(&error),
     };
     match done {
@@ -83,7 +90,7 @@ fn main() -> ExitCode {
 fn command() -> Result<Command, clap::Error> {
     match Arguments::try_parse()?.command {
         Some(command) => Ok(command),
-        None => Ok(Command::Play(Play::try_parse_from(["play"])?.options)),
+        None => Ok(Command::Play(Box::new(Play::try_parse_from(["play"])?.options))),
     }
 }
 

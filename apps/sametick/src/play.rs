@@ -7,13 +7,14 @@ use crate::host::figures::Standing;
 use crate::host::log::{Line, Log};
 use crate::host::metrics::Board;
 use crate::host::{Host, Plan};
+use crate::page::{self, Match};
 use crate::recording_file;
 use crate::rules::Rules;
 use crate::stop::Stop;
 use clap::{Args, value_parser};
 use sametick::{Alone, PlayerId, Span};
 use sametick_arena::Arena;
-use sametick_links::{Clock, Link, address_of};
+use sametick_links::{Both, Clock, Link, address_of};
 use serde_json::json;
 use std::net::SocketAddr;
 
@@ -36,6 +37,11 @@ pub(crate) struct Options {
     /// Where others reach it: 0.0.0.0:4000 lets in the whole network
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4000", value_parser = address::listening)]
     pub(crate) address: SocketAddr,
+    #[command(flatten)]
+    page: page::Options,
+    /// Open the page in this machine's browser
+    #[arg(long)]
+    open: bool,
     /// End after so many seconds of play; without it, when asked to
     #[arg(long, value_parser = value_parser!(u32).range(1..=1_000_000))]
     pub(crate) seconds: Option<u32>,
@@ -72,6 +78,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let link = address::bind(options.address, "--address")?;
     let bound = address_of(link.local());
     let near = address::nearby(bound);
+    let board = Board::default();
+    let facts = options.rules.facts(&content, &rates);
+    let web = options.page.open(true, Match { facts, board: board.clone(), key: None })?;
+    let pages = web.as_ref().map(page::addresses).unwrap_or_default();
     let what = options.rules.text(&content, &rates);
     let what = format!("{what}; join with `sametick bots --connect {near}`");
     let crew = (options.bots > 0).then(|| options.rules.crew(&content, options.bots, bound, None));
@@ -81,13 +91,18 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         seed: options.rules.seed,
         players_max: options.rules.players_max as usize,
         key: None,
-        link,
+        link: Both::new(link, web),
         crew,
         lasts: options.seconds.map(|seconds| Span::seconds(seconds.into())),
         recording: options.recording.open(&options.rules.configuration())?,
     };
-    let listening = Line::Listening { address: bound.to_string(), what, metrics: None };
-    Host::new(plan, Board::default()).run(listening, &stop, &mut Log::new(options.json));
+    if let Some(page) = pages.first().filter(|_| options.open)
+        && !page::open_browser(page)
+    {
+        eprintln!("no browser could be started: open {page} in one");
+    }
+    let listening = Line::Listening { address: bound.to_string(), what, metrics: None, pages };
+    Host::new(plan, board).run(listening, &stop, &mut Log::new(options.json));
     Ok(())
 }
 

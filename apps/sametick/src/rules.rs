@@ -148,6 +148,20 @@ impl Rules {
         }
     }
 
+    /// What a page is told of it.
+    pub(crate) fn facts(&self, content: &Content, rates: &Rates) -> serde_json::Value {
+        serde_json::json!({
+            "map": self.map,
+            "title": content.map.title,
+            "mode": format!("{:?}", self.mode).to_lowercase(),
+            "model": self.model.name,
+            "tick_rate": self.tick_rate,
+            "snapshot_rate": f64::from(self.tick_rate) / f64::from(rates.ticks_per_snapshot),
+            "players_max": self.players_max,
+            "content": format!("{:016x}", content.name()),
+        })
+    }
+
     /// One line about all of it.
     pub(crate) fn text(&self, content: &Content, rates: &Rates) -> String {
         let snapshots = f64::from(self.tick_rate) / f64::from(rates.ticks_per_snapshot);

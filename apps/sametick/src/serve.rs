@@ -6,13 +6,14 @@ use crate::address;
 use crate::host::log::{Line, Log};
 use crate::host::metrics::{self, Board};
 use crate::host::{Host, Plan};
+use crate::page::{self, Match};
 use crate::recording_file;
 use crate::rules::Rules;
 use crate::stop::Stop;
 use crate::tokens;
 use clap::{Args, CommandFactory, FromArgMatches, Parser};
 use sametick::Span;
-use sametick_links::{Link, address_of};
+use sametick_links::{Both, Link, address_of};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -23,6 +24,7 @@ pub(crate) const EXAMPLES: &str = "Examples:
   sametick serve --token-key server.key                 only holders of tokens join
   sametick serve --metrics 127.0.0.1:9100               figures for Prometheus at /metrics
   sametick serve --record match.sametick                for `sametick replay match.sametick` to play again
+  sametick serve --page 0.0.0.0:4080                    people join by browser
   sametick serve --print-config > server.toml           every option with its default
   sametick serve --config server.toml --tick-rate 128   options here go before those of the file";
 
@@ -45,6 +47,8 @@ pub(crate) struct Options {
     /// File of 64 hexadecimal digits: only holders of tokens sealed with it join; without it anyone does
     #[arg(long, value_name = "FILE")]
     token_key: Option<PathBuf>,
+    #[command(flatten)]
+    page: page::Options,
     /// Answer GET /metrics here, for Prometheus; port 0 is any that is free
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address::listening)]
     metrics: Option<SocketAddr>,
@@ -87,6 +91,9 @@ pub(crate) fn run(options: Options) -> anyhow::Result<()> {
     let bound = address_of(link.local());
     let board = Board::default();
     let figures_at = options.metrics.map(|at| metrics::serve(at, board.clone())).transpose()?;
+    let facts = options.rules.facts(&content, &rates);
+    let web = options.page.open(false, Match { facts, board: board.clone(), key: key.clone() })?;
+    let pages = web.as_ref().map(page::addresses).unwrap_or_default();
     let what = options.rules.text(&content, &rates);
     let crew =
         (options.bots > 0).then(|| options.rules.crew(&content, options.bots, bound, key.clone()));
@@ -96,13 +103,13 @@ pub(crate) fn run(options: Options) -> anyhow::Result<()> {
         seed: options.rules.seed,
         players_max: options.rules.players_max as usize,
         key,
-        link,
+        link: Both::new(link, web),
         crew,
         lasts: options.minutes.map(|minutes| Span::from_micros_f64(minutes * 60e6)),
         recording: options.recording.open(&options.rules.configuration())?,
     };
     let metrics = figures_at.map(|at| at.to_string());
-    let listening = Line::Listening { address: bound.to_string(), what, metrics };
+    let listening = Line::Listening { address: bound.to_string(), what, metrics, pages };
     Host::new(plan, board).run(listening, &stop, &mut Log::new(options.json));
     Ok(())
 }

@@ -8,6 +8,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// The arena and its version, for the gate.
 const PROTOCOL: u64 = 0x5a6d_e71c_a7e4_0001;
 
+/// How long a sealed token is good for: it is used at once.
+pub(crate) const TOKEN_SECONDS: u64 = 60;
+
 /// Seconds since 1970.
 pub(crate) fn unix_seconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
@@ -52,7 +55,7 @@ pub(crate) fn token(
     let token = match key {
         None => ClientToken::open_mode(PROTOCOL, client_id, b"", random),
         Some(key) => {
-            let grant = Grant { client_id, ..Grant::default() };
+            let grant = Grant { client_id, lifetime_seconds: TOKEN_SECONDS, ..Grant::default() };
             TokenIssuer::new(key.clone(), PROTOCOL).issue(&grant, unix_seconds(), random)
         }
     };

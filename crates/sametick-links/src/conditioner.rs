@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use sametick::network::{Conditions, Pipe, Statistics, Transit};
+use sametick::secure::TlsSession;
 use sametick::{Dice, Peer, Span, Time};
 
 use crate::clock::Clock;
@@ -458,6 +459,10 @@ impl<L: Link> Link for Conditioned<L> {
             self.peers.remove(&departure.peer);
         }
         Some(departure)
+    }
+
+    fn session(&self, peer: Peer) -> Option<TlsSession> {
+        self.link.session(peer)
     }
 
     fn forget(&mut self, peer: Peer) {

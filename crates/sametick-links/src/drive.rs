@@ -18,9 +18,14 @@ pub fn drive_server<G: Game>(
 ) {
     let mut datagram = Vec::new();
     while let Some(from) = link.receive(now, &mut datagram) {
-        if let Some(answer) = server.receive(now, from, &mut datagram, random) {
+        let session = link.session(from);
+        if let Some(answer) = server.receive_from(now, (from, session), &mut datagram, random) {
             link.send(now, from, &answer);
         }
+    }
+    // Whoever is gone for good need not be waited for.
+    while let Some(departure) = link.departed() {
+        server.session_ended(now, departure.peer);
     }
     server.advance(now);
     while let Some((to, datagram)) = server.transmit(now) {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use sametick::secure::TlsSession;
 use sametick::{Peer, Time};
 
 use crate::clock::Clock;
@@ -86,6 +87,12 @@ pub trait Link {
     /// Tells that nobody here wants to hear of a peer any more: a link with connections closes it. A
     /// peer that is forgotten does not depart.
     fn forget(&mut self, _peer: Peer) {}
+
+    /// The TLS session in which all datagrams of a peer come and go, if there is one around them. Such a
+    /// peer is one session and no address.
+    fn session(&self, _peer: Peer) -> Option<TlsSession> {
+        None
+    }
 }
 
 /// A peer that is gone for good, and why.

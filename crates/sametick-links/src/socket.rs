@@ -54,6 +54,15 @@ pub(crate) fn sleep_on(sockets: &mut [PollFd<'_>], at_most: Span) {
     let _ = poll(sockets, Some(&timeout));
 }
 
+/// Sleeps until one of the UDP sockets has something to read or the time is over, or a little shorter.
+#[cfg(feature = "web")]
+pub(crate) fn sleep_on_readable(sockets: &[&std::net::UdpSocket], at_most: Span) {
+    use rustix::event::PollFlags;
+    let mut sockets: Vec<_> =
+        sockets.iter().map(|socket| PollFd::new(*socket, PollFlags::IN)).collect();
+    sleep_on(&mut sockets, at_most);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

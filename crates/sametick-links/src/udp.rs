@@ -84,6 +84,18 @@ impl UdpLink {
         socket::everywhere(port, Self::bind)
     }
 
+    /// Whether the system has to be asked for what comes next, which then shows on the socket.
+    #[cfg(feature = "web")]
+    pub(crate) fn may_sleep(&mut self) -> bool {
+        self.exchange.flush(&mut self.wire);
+        !self.exchange.has_waiting()
+    }
+
+    #[cfg(feature = "web")]
+    pub(crate) fn socket(&self) -> &UdpSocket {
+        self.wire.socket()
+    }
+
     fn bind_wanting(address: SocketAddr, buffer_bytes: usize) -> io::Result<Self> {
         let socket = socket::bind(address, Type::DGRAM, Protocol::UDP)?;
         let warnings = enlarge_buffers(&socket, buffer_bytes);

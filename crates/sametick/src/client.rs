@@ -7,8 +7,9 @@ use crate::entity::EntityId;
 use crate::events::Effect;
 use crate::follow::{SnapshotClient, content_of};
 use crate::game::Game;
+use crate::health::{Observation, PACE, Pace};
 use crate::peer::Peer;
-use crate::secure::{ClientToken, Denial, Random};
+use crate::secure::{ClientToken, Denial, Random, TlsSession};
 use crate::serve::{EVENT, EVENTS, SNAPSHOT, WELCOME};
 use crate::server::OPEN_PROTOCOL;
 use crate::succession::{CHARGE, ORDER, REIGN, Route, STATE};
@@ -57,6 +58,8 @@ pub struct Client<G: Game> {
     early: Vec<Vec<u8>>,
     pub(crate) events: Vec<ClientEvent>,
     malformed: u64,
+    /// What the server last said of itself.
+    pace: Option<(Time, Pace)>,
     token: u32,
     /// Whether the server that was knocked at last did not open.
     pub(crate) was_denied: bool,
@@ -91,10 +94,19 @@ impl<G: Game> Client<G> {
             early: Vec::new(),
             events: Vec::new(),
             malformed: 0,
+            pace: None,
             token: 0,
             was_denied: false,
             route: Route::new(random),
         }
+    }
+
+    /// Plays through a TLS session that a link has vouched for, where packets need not be sealed again.
+    /// Call it before the first [`transmit`](Client::transmit), and give it no datagram that came
+    /// otherwise.
+    pub fn within(mut self, session: TlsSession) -> Self {
+        self.dialer = self.dialer.within(session);
+        self
     }
 
     /// Knocks at a server that is open to anyone.
@@ -141,6 +153,15 @@ impl<G: Game> Client<G> {
     /// before the server has let us in.
     pub fn command(&mut self, wish: G::Command) {
         self.wish = wish;
+    }
+
+    /// Sees the world otherwise from now on. The server hears of it with the next command, and judges
+    /// shots by it from then on.
+    pub fn set_view(&mut self, view: View) {
+        self.view = view;
+        if let Half::Playing(half) = &mut self.half {
+            half.view = view;
+        }
     }
 
     /// Steps what is due.
@@ -279,6 +300,25 @@ impl<G: Game> Client<G> {
         self.dialer.statistics()
     }
 
+    /// What there is to say of the line since this was last asked, for a [`Health`](crate::health::Health).
+    pub fn observe(&mut self) -> Observation {
+        let mut seen = Observation {
+            statistics: self.dialer.statistics(),
+            snapshot_every: self.view.snapshot_every,
+            pace: self.pace,
+            ..Observation::default()
+        };
+        if let Half::Playing(half) = &mut self.half {
+            seen.tick_length = Some(half.tick_length);
+            seen.updates = half.watch.take();
+            seen.screen = half.eye.screen;
+            seen.target_margin = half.clock.target_margin();
+            seen.made_up = half.clock.made_up();
+            (seen.waits, seen.buffer) = (half.waits(), half.buffer());
+        }
+        seen
+    }
+
     /// What to knock with to come back to the same place.
     pub fn ticket(&self) -> Option<&ClientToken> {
         self.ticket.as_ref()
@@ -367,6 +407,11 @@ impl<G: Game> Client<G> {
                 true
             }
             (SNAPSHOT, Half::Playing(half)) => half.read(now, half_trip, whole).is_ok(),
+            (PACE, _) => {
+                let pace = Pace::read(message);
+                self.pace = pace.map(|pace| (now, pace)).or(self.pace);
+                pace.is_some()
+            }
             (EVENT, Half::Playing(half)) => half.read_event(message).is_ok(),
             (EVENTS, Half::Playing(half)) => half.read_events(message).is_ok(),
             // Until the content is there, nothing can be made of it.

@@ -39,6 +39,8 @@ pub(crate) struct Clock {
     corrected: Tick,
     /// The newest command that the last report was about.
     reported: Tick,
+    /// By how much lateness was made up for at once, all in all.
+    made_up_micros: f64,
     is_set: bool,
     /// Whether nothing has been told of how early commands come.
     is_guess: bool,
@@ -55,6 +57,7 @@ impl Clock {
             margin_micros: 0.0,
             corrected: Tick(0),
             reported: Tick(0),
+            made_up_micros: 0.0,
             is_set: false,
             is_guess: true,
         }
@@ -125,7 +128,9 @@ impl Clock {
             // Late: make up for it now, and do not do it again before the next word from the server.
             let most = server + half_trip.as_micros() as f64 + self.ahead_max();
             let wanted = self.game_micros + self.target() - margin;
-            self.game_micros = wanted.min(most).max(self.game_micros);
+            let made_up = wanted.min(most).max(self.game_micros) - self.game_micros;
+            self.game_micros += made_up;
+            self.made_up_micros += made_up;
             self.margin_micros = self.target();
             self.corrected = Tick((self.game_micros / self.length()) as u32);
             self.speed = 1.0;
@@ -139,6 +144,16 @@ impl Clock {
         let passed = (now - self.at).as_micros() as f64;
         self.game_micros += passed * self.speed;
         self.at = self.at.max(now);
+    }
+
+    /// How early commands are meant to be.
+    pub(crate) fn target_margin(&self) -> Span {
+        Span::from_micros_f64(self.target())
+    }
+
+    /// By how much lateness was made up for at once, all in all.
+    pub(crate) fn made_up(&self) -> Span {
+        Span::from_micros_f64(self.made_up_micros)
     }
 
     fn target(&self) -> f64 {

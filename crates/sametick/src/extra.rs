@@ -16,7 +16,7 @@ use crate::secure::{ClientToken, Random};
 use crate::serve::{SNAPSHOT, WELCOME};
 use crate::server::OPEN_PROTOCOL;
 use crate::sight::Moment;
-use crate::snapshot::NUMBER_BITS;
+use crate::snapshot::{Decoded, NUMBER_BITS};
 use crate::time::{Span, Time};
 use crate::view::View;
 use crate::world::{PlayerId, Tick};
@@ -44,9 +44,8 @@ struct Part<G: Game> {
     received: Tick,
     /// The ticks of the newest snapshots, oldest first.
     told: VecDeque<Tick>,
-    /// The newest part of one, and which of the 32 before it came.
-    newest: u64,
-    before: u32,
+    /// Which parts of them came.
+    came: Decoded,
     has_news: bool,
     snapshots: u64,
     repeated: u64,
@@ -151,8 +150,7 @@ impl<G: Game> Part<G> {
             tick: Tick(0),
             received: Tick(0),
             told: VecDeque::from([welcome.tick]),
-            newest: 0,
-            before: 0,
+            came: Decoded::default(),
             has_news: false,
             snapshots: 0,
             repeated: 0,
@@ -172,7 +170,7 @@ impl<G: Game> Part<G> {
             return Ok(());
         };
         others::read::<G::Command>(&mut bits, &self.layout);
-        let number = nearest(self.newest, bits.read(NUMBER_BITS) as u16);
+        let number = nearest(self.came.newest, bits.read(NUMBER_BITS) as u16);
         if bits.failed() {
             return Err(Malformed);
         }
@@ -193,13 +191,14 @@ impl<G: Game> Part<G> {
     }
 
     fn acknowledge(&mut self, number: u64) {
-        if number > self.newest {
-            let ahead = number - self.newest;
-            let shifted = u64::from(self.before) << 1 | u64::from(self.newest > 0);
-            self.before = shifted.checked_shl(ahead as u32 - 1).unwrap_or(0) as u32;
-            self.newest = number;
-        } else if let back @ 1..=32 = self.newest - number {
-            self.before |= 1 << (back - 1);
+        let Decoded { newest, before } = &mut self.came;
+        if number > *newest {
+            let ahead = (number - *newest) as u32;
+            let shifted = *before << 1 | u64::from(*newest > 0);
+            *before = shifted.checked_shl(ahead - 1).unwrap_or(0);
+            *newest = number;
+        } else if let back @ 1..=64 = *newest - number {
+            *before |= 1 << (back - 1);
         }
     }
 
@@ -233,8 +232,7 @@ impl<G: Game> Part<G> {
         bits.write_bool(view.wants_commands());
         bits.write_bool(welcome.rewinds);
         bits.write_bool(false);
-        bits.write(self.newest & 0xffff_ffff, 32);
-        bits.write(u64::from(self.before), 32);
+        self.came.write(bits);
         if welcome.rewinds {
             write_others(bits, view.others);
         }

@@ -5,6 +5,7 @@ use crate::blend;
 use crate::entity::EntityId;
 use crate::follow::SnapshotClient;
 use crate::game::Game;
+use crate::health::Screen;
 use crate::interpolate::DisplayClock;
 use crate::predict::is_predicted;
 use crate::sight::{Moment, Past};
@@ -30,6 +31,8 @@ pub(crate) struct Eye<E> {
     /// Where entities stood that are on their way to the newest snapshot, and since when.
     start: World<E>,
     started: Time,
+    /// Where the screen stood when it was last looked at.
+    pub(crate) screen: Option<Screen>,
 }
 
 impl<E: crate::Entities> Eye<E> {
@@ -44,6 +47,7 @@ impl<E: crate::Entities> Eye<E> {
             errors: Errors::default(),
             start: World::default(),
             started: Time::ZERO,
+            screen: None,
         }
     }
 
@@ -73,7 +77,45 @@ impl<G: Game> SnapshotClient<G> {
             }
         }
         self.eye.shown_at = Some(now);
+        self.eye.screen = Some(self.screen(now));
         &self.eye.shown
+    }
+
+    /// Where the screen stands among the snapshots, for whoever watches the line.
+    fn screen(&self, now: Time) -> Screen {
+        let millis = |ticks: f64| ticks * self.tick_length.as_millis_f64();
+        let (own, newest, others) = (self.eye.own_ticks, self.snapshot.tick(), self.view.others);
+        let past_newest_ms = match self.eye.display.shown().filter(|_| self.is_past_shown()) {
+            Some(shown) => millis(shown - f64::from(newest.0)),
+            None => {
+                let interval = millis(f64::from(self.eye.display.interval_ticks()));
+                (now - self.eye.started).as_millis_f64() - interval
+            }
+        };
+        let behind_own_ms = millis((own - self.eye.moment.shown_tick(others)).max(0.0));
+        let guessed_ms = match others {
+            Others::Extrapolated { at_most } => behind_own_ms.min(at_most.as_millis_f64()),
+            Others::Predicted => behind_own_ms,
+            Others::Latest | Others::Interpolated(_) => 0.0,
+        };
+        Screen { past_newest_ms, behind_own_ms, guessed_ms }
+    }
+
+    /// Whether others are shown between snapshots of the past.
+    fn is_past_shown(&self) -> bool {
+        matches!(self.view.others, Others::Interpolated(how) if how.path == Path::History)
+    }
+
+    /// How far behind the newest snapshot they are shown on purpose.
+    pub(crate) fn buffer(&self) -> Span {
+        let Others::Interpolated(how) = self.view.others else { return Span::ZERO };
+        let snapshots = if how.path == Path::History { u64::from(how.behind) } else { 1 };
+        self.tick_length * u64::from(self.eye.display.interval_ticks()) * snapshots
+    }
+
+    /// How much later that is because they come unevenly.
+    pub(crate) fn waits(&self) -> Option<Span> {
+        self.is_past_shown().then(|| self.eye.display.waits())
     }
 
     /// What was shown last.

@@ -12,6 +12,7 @@ use crate::events::{self, Effect, Effects};
 use crate::eye::Eye;
 use crate::game::{Game, Stride};
 use crate::heading::{Heading, Welcome};
+use crate::health::{Update, Watch};
 use crate::others::{self, Known};
 use crate::predict::PREDICTED_TICKS_MAX;
 use crate::received::ServerTables;
@@ -70,6 +71,8 @@ pub(crate) struct SnapshotClient<G: Game> {
     pub(crate) decisions: Decisions<G::Entity>,
     pub(crate) eye: Eye<G::Entity>,
     has_news: bool,
+    /// What there is to say of the line.
+    pub(crate) watch: Watch,
     /// What the others in sight asked for, if the server was asked to tell.
     pub(crate) others: Vec<(PlayerId, G::Command)>,
     /// Whose the entities in these slots are, by slot.
@@ -137,6 +140,7 @@ impl<G: Game> SnapshotClient<G> {
             decisions: Decisions::default(),
             eye: Eye::new(tick_length),
             has_news: false,
+            watch: Watch::default(),
             others: Vec::new(),
             owners: Vec::new(),
             names: VecDeque::new(),
@@ -168,17 +172,29 @@ impl<G: Game> SnapshotClient<G> {
         };
         let Heading { tick, repeated, received, margin, births } = heading;
         let others = others::read(&mut bits, &self.command_layout);
+        let before = self.tables.newest();
         let part = self.tables.read(&mut bits, self.wire.all()).ok_or(Malformed)?;
         bits.finish()?;
+        let missing = part.number.saturating_sub(before + 1);
         let is_first_part = tick > self.newest_tick;
-        if is_first_part {
-            self.repeated += repeated.more_than(self.repeated);
-        }
+        let ticks = tick.0.saturating_sub(self.newest_tick.0);
+        let told = is_first_part.then(|| (repeated.more_than(self.repeated), ticks));
+        self.repeated += told.map_or(0, |(more, _)| more);
         self.received = self.received.max(received);
         self.newest_tick = self.newest_tick.max(tick);
         if is_first_part {
             self.clock.observe(now, tick, half_trip, margin.map(|margin| (margin, received)));
         }
+        let update = Update {
+            at: now,
+            tick,
+            bytes: message.len() as u32,
+            missing: missing.min(u64::from(u32::MAX)) as u32,
+            margin_ms: margin.map(|micros| micros / 1_000.0),
+            ..Update::default()
+        };
+        let told = told.map(|(more, ticks)| (more as u32, ticks));
+        self.watch.hear(update, told, self.tick_length);
         let slots = part.slots;
         let is_news = tick >= self.snapshot.tick();
         if is_news {
@@ -279,9 +295,7 @@ impl<G: Game> SnapshotClient<G> {
         self.bits.write_bool(self.view.wants_commands());
         self.bits.write_bool(self.rewinds);
         self.bits.write_bool(claims.is_some());
-        let (newest, before) = self.tables.acknowledgement();
-        self.bits.write(newest & 0xffff_ffff, 32);
-        self.bits.write(u64::from(before), 32);
+        self.tables.acknowledgement().write(&mut self.bits);
         if self.rewinds {
             write_others(&mut self.bits, self.view.others);
         }

@@ -103,9 +103,10 @@ pub trait Game: Sized {
     }
 
     /// In every which snapshot a player is told of an entity's changes: 1 is each, 3 each third. Far ones
-    /// need less; with [`u32::MAX`] it is told of no more until it comes into sight again.
-    fn update_every(_world: &World<Self::Entity>, _viewer: PlayerId, _entity: EntityId) -> u32 {
-        1
+    /// need less; with [`u32::MAX`] it is told of no more until it comes into sight again. What depends on the
+    /// player alone is found once, before the answer, which is asked for each entity that changed.
+    fn update_every(_world: &World<Self::Entity>, _viewer: PlayerId) -> impl Fn(EntityId) -> u32 {
+        |_| 1
     }
 
     /// How an entity of the others is shown to a client that wishes to see others in this way. A game may
@@ -124,6 +125,12 @@ pub trait Game: Sized {
     /// than straight on.
     fn drift(_entity: &mut Self::Entity, _content: &Self::Content, _seconds: f32) -> bool {
         false
+    }
+
+    /// How far apart two states of an entity are to the eye, in the game's own measure of length: by how much a
+    /// prediction was wrong, for the net graph. By default nothing is known of it.
+    fn distance(_from: &Self::Entity, _to: &Self::Entity) -> f32 {
+        0.0
     }
 
     /// Whether an entity is put back to where a player saw it, for that player's shots. What flies lives
@@ -524,16 +531,21 @@ impl<'a, G: Game> Turn<'a, G> {
         let is_fair = |id: &EntityId| !self.needs_sight || in_sight(present, *id);
         let verdict = seen.filter(is_fair);
         if self.verdicts.borrow().len() < VERDICTS_PER_TICK_MAX {
-            let shown = self.sight(player).map(|(_, sight)| sight.moment.shown_tick(sight.others));
-            let tick = f64::from(self.tick.0);
-            let micros = (tick - shown.unwrap_or(tick)) * self.tick_length.as_micros() as f64;
-            let rewound = Span::from_micros_f64(micros.max(0.0));
+            let rewound = self.rewound(player);
             let present = hit(present);
             let (tick, hit) = (self.tick, verdict);
             let logged = Verdict { tick, player, seen, rewound, present, hit };
             self.verdicts.borrow_mut().push(logged);
         }
         verdict
+    }
+
+    /// How far back the world lies by which a player's shots are judged; nothing where nobody is rewound.
+    pub fn rewound(&self, player: PlayerId) -> Span {
+        let shown = self.sight(player).map(|(_, sight)| sight.moment.shown_tick(sight.others));
+        let tick = f64::from(self.tick.0);
+        let micros = (tick - shown.unwrap_or(tick)) * self.tick_length.as_micros() as f64;
+        Span::from_micros_f64(micros.max(0.0))
     }
 
     /// Tells of something that happens now to an entity. At most 256 of a kind a tick for each. A client

@@ -50,13 +50,28 @@ impl DisplayClock {
         gaps.get(gaps.len().saturating_sub(1) / 2).copied().unwrap_or(1)
     }
 
+    /// The tick that was shown last, with its fraction.
+    pub(crate) fn shown(&self) -> Option<f64> {
+        self.shown_micros.map(|shown| shown / self.tick_length.as_micros() as f64)
+    }
+
+    /// By how much the slowest that is waited for comes later than most.
+    pub(crate) fn waits(&self) -> Span {
+        let offsets = self.sorted_offsets();
+        let median = offsets.get(offsets.len() / 2).copied().unwrap_or(0.0);
+        Span::from_micros_f64(slowest(&offsets).map_or(0.0, |slowest| median - slowest))
+    }
+
+    fn sorted_offsets(&self) -> Vec<f64> {
+        let mut offsets: Vec<f64> = self.arrivals.iter().map(|(offset, _)| *offset).collect();
+        offsets.sort_by(f64::total_cmp);
+        offsets
+    }
+
     /// The tick to show, with its fraction, `behind` snapshots back.
     pub(crate) fn tick(&mut self, now: Time, behind: u8) -> f64 {
         let length = self.tick_length.as_micros() as f64;
-        let mut offsets: Vec<f64> = self.arrivals.iter().map(|(offset, _)| *offset).collect();
-        offsets.sort_by(f64::total_cmp);
-        let stragglers = (offsets.len() * STRAGGLERS).div_ceil(ARRIVALS).min(offsets.len());
-        let Some(slowest) = offsets.get(stragglers.saturating_sub(1)) else { return 0.0 };
+        let Some(slowest) = slowest(&self.sorted_offsets()) else { return 0.0 };
         let interval = f64::from(self.interval_ticks()) * length;
         let wanted = micros(now) + slowest - f64::from(behind) * interval;
         let passed = (now - self.at).as_micros() as f64;
@@ -73,6 +88,12 @@ impl DisplayClock {
         self.shown_micros = Some(shown.max(0.0));
         shown.max(0.0) / length
     }
+}
+
+/// The slowest that is worth waiting for, of all in order.
+fn slowest(offsets: &[f64]) -> Option<f64> {
+    let stragglers = (offsets.len() * STRAGGLERS).div_ceil(ARRIVALS).min(offsets.len());
+    offsets.get(stragglers.saturating_sub(1)).copied()
 }
 
 fn micros(time: Time) -> f64 {

@@ -77,9 +77,11 @@
 //! | [`relevance`] | whom a player may know of |
 //! | `Hosted`, `succession` | a game that one of its players hosts, and what happens when that one leaves |
 //! | [`lockstep`] | the same world on every machine: peer to peer, relayed, with rollback |
+//! | [`health`] | what a net graph shows, and warnings that say whose fault it is |
 //! | [`channel`] | one connection's messages, over packets that may be lost |
 //! | [`network`] | bad networks, simulated |
 //! | [`replay`] | recorded matches: played again, compared, looked at |
+//! | [`theatre`] | a scene of a few players, and what everyone saw of it |
 //! | `secure` | handshake and sealed packets; needs the feature `secure` |
 //! | `endpoint` | a server's connections and a client's, handshake to goodbye; likewise |
 
@@ -116,6 +118,7 @@ mod fields;
 mod follow;
 mod game;
 mod heading;
+pub mod health;
 #[cfg(feature = "secure")]
 mod hosted;
 mod interpolate;
@@ -149,6 +152,7 @@ mod snapshot_tests;
 #[cfg(feature = "secure")]
 pub mod succession;
 mod table;
+pub mod theatre;
 mod time;
 mod versions;
 mod view;

@@ -93,9 +93,11 @@ impl Game for Street {
     }
 
     /// Of a sign whose first word is 9 a client is told once.
-    fn update_every(world: &World<Entity>, _viewer: PlayerId, entity: EntityId) -> u32 {
-        let is_rare = world.get::<Sign>(entity).is_some_and(|sign| sign.words[0][0] == 9.0);
-        if is_rare { u32::MAX } else { 1 }
+    fn update_every(world: &World<Entity>, _viewer: PlayerId) -> impl Fn(EntityId) -> u32 {
+        |entity| {
+            let is_rare = world.get::<Sign>(entity).is_some_and(|sign| sign.words[0][0] == 9.0);
+            if is_rare { u32::MAX } else { 1 }
+        }
     }
 
     fn relevant(world: &World<Entity>, stage: &Stage, _viewer: PlayerId, visible: &mut Slots) {

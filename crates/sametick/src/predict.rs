@@ -1,6 +1,7 @@
 //! The client's guess at its own time: the newest snapshot, stepped on by the same rules with its own
 //! commands and, if it wishes, with the last ones known of the others.
 
+use crate::entity::EntityId;
 use crate::follow::SnapshotClient;
 use crate::game::{Game, Sight, Sights, Stride, Turn};
 use crate::sight::Past;
@@ -16,6 +17,7 @@ impl<G: Game> SnapshotClient<G> {
     /// older one, if the part that told of it was lost.
     pub(crate) fn repredict(&mut self) {
         let until = self.predicted.tick().max(self.snapshot.tick());
+        let guessed = self.own_entities(until);
         self.predicted.clone_from(&self.snapshot);
         self.previous.clone_from(&self.snapshot);
         // However long the server was silent, or says that it was.
@@ -37,6 +39,21 @@ impl<G: Game> SnapshotClient<G> {
             self.step(stride);
         }
         self.repredicted_ticks += u64::from(stride.done);
+        let corrections = guessed.iter().filter_map(|(id, was)| {
+            let right = self.predicted.entity(self.name_of(*id))?;
+            (!G::jumps(was, right)).then(|| G::distance(was, right))
+        });
+        let correction = corrections.fold(0.0, f32::max);
+        self.watch.correct(correction);
+    }
+
+    /// Our own entities as they are predicted, if that is of this tick.
+    fn own_entities(&self, tick: Tick) -> Vec<(EntityId, G::Entity)> {
+        if !self.view.predicts || self.predicted.tick() != tick {
+            return Vec::new();
+        }
+        let own = self.predicted.owned_entities().filter(|(_, owner, _)| *owner == Some(self.me));
+        own.map(|(id, _, entity)| (id, entity.clone())).collect()
     }
 
     /// One tick of what we predict; all else stays as the snapshot has it.

@@ -7,14 +7,19 @@ use crate::entity::{EntityId, GENERATION_BITS};
 use crate::record::Layout;
 use crate::slots::{CHUNK_SLOTS, Slots, places, read_members};
 use crate::snapshot::{
-    BACK_BITS, BACK_MAX, CHUNK_BITS, CHUNKS_MAX, NUMBER_BITS, TABLES_MAX, chunk_of,
+    BACK_BITS, BACK_MAX, CHUNK_BITS, CHUNKS_MAX, Decoded, NUMBER_BITS, TABLES_MAX, chunk_of,
 };
 use crate::table::{Head, Table};
 use std::collections::VecDeque;
 use std::ops::Range;
 
+/// More parts than this since the last message are many, and are told of in so many messages.
+const BURST_PARTS: u64 = 8;
+const BURST_TOLD: u32 = 30;
+
 /// What a part brought.
 pub(crate) struct ReceivedPart<'a> {
+    pub(crate) number: u64,
     /// The table that it names.
     pub(crate) table: &'a Table,
     /// The slots that it is about.
@@ -34,11 +39,16 @@ pub(crate) struct ServerTables {
     newest: u64,
     /// The newest part that was named as a base.
     named: u64,
+    /// The newest part when this was last said, and how many times more what is long past is said, too.
+    told: u64,
+    says_all: u32,
 }
 
 #[derive(Debug, Default)]
 struct ReceivedTable {
     number: u64,
+    /// The chunks that its part was about.
+    chunks: Range<usize>,
     table: Table,
 }
 
@@ -57,6 +67,7 @@ impl ServerTables {
     ) -> Option<ReceivedPart<'_>> {
         let number = nearest(self.newest, bits.read(NUMBER_BITS) as u16);
         let back = bits.read(BACK_BITS);
+        let is_joined = bits.read_bool();
         let first = bits.read(CHUNK_BITS) as usize;
         let end = first + bits.read(CHUNK_BITS) as usize;
         let mut held = bits.read_bool().then(Slots::default);
@@ -65,10 +76,14 @@ impl ServerTables {
             return None;
         }
         let named = number.checked_sub(back)?;
-        let base = if back == 0 {
+        let joined;
+        let base = if is_joined {
+            joined = self.join(named, layouts)?;
+            &joined
+        } else if back == 0 {
             &self.loaded
         } else {
-            &self.tables.iter().find(|table| table.number == named)?.table
+            &find(&self.tables, named)?.table
         };
         let mut table = std::mem::take(&mut self.spare);
         table.copy_from(base);
@@ -81,7 +96,7 @@ impl ServerTables {
             self.named = self.named.max(named);
         }
         let place = self.tables.partition_point(|table| table.number < number);
-        self.tables.insert(place, ReceivedTable { number, table });
+        self.tables.insert(place, ReceivedTable { number, chunks: first..end, table });
         while let Some(oldest) = self.tables.pop_front_if(|oldest| {
             // The server keeps its last ones and the newest that it knows us to have, no older than the
             // one it named.
@@ -93,7 +108,23 @@ impl ServerTables {
         let place = self.tables.partition_point(|table| table.number < number);
         let table = &self.tables.get(place).filter(|kept| kept.number == number)?.table;
         let slots = first * CHUNK_SLOTS..end * CHUNK_SLOTS;
-        Some(ReceivedPart { table, slots, held: held.unwrap_or_default() })
+        Some(ReceivedPart { number, table, slots, held: held.unwrap_or_default() })
+    }
+
+    /// The table of a part, with what those before it in its snapshot were about; none if one is not there.
+    fn join(&self, number: u64, layouts: &[Layout]) -> Option<Table> {
+        let mut part = find(&self.tables, number).filter(|part| part.chunks.start > 0)?;
+        let mut table = part.table.clone();
+        while part.chunks.start > 0 {
+            let before = find(&self.tables, part.number - 1)?;
+            if before.chunks.end != part.chunks.start {
+                return None;
+            }
+            let slots = before.chunks.start * CHUNK_SLOTS..before.chunks.end * CHUNK_SLOTS;
+            table.copy_slots(&before.table, slots, layouts);
+            part = before;
+        }
+        Some(table)
     }
 
     #[cfg(test)]
@@ -101,14 +132,30 @@ impl ServerTables {
         self.tables.len()
     }
 
-    /// The newest part and, a bit each, which of the 32 before it were decoded.
-    pub(crate) fn acknowledgement(&self) -> (u64, u32) {
+    /// The newest part.
+    pub(crate) fn newest(&self) -> u64 {
+        self.newest
+    }
+
+    /// Which parts were decoded. Of those more than 32 ago most was said before; not so when many came at once.
+    pub(crate) fn acknowledgement(&mut self) -> Decoded {
+        if self.newest - self.told > BURST_PARTS {
+            self.says_all = BURST_TOLD;
+        }
+        self.told = self.newest;
+        let reach = if self.says_all > 0 { 64 } else { 32 };
+        self.says_all = self.says_all.saturating_sub(1);
         let bit = |table: &ReceivedTable| match self.newest - table.number {
-            back @ 1..=32 => 1 << (back - 1),
+            back if (1..=reach).contains(&back) => 1 << (back - 1),
             _ => 0,
         };
-        (self.newest, self.tables.iter().fold(0, |bits, table| bits | bit(table)))
+        let before = self.tables.iter().fold(0, |bits, table| bits | bit(table));
+        Decoded { newest: self.newest, before }
     }
+}
+
+fn find(tables: &VecDeque<ReceivedTable>, number: u64) -> Option<&ReceivedTable> {
+    tables.iter().find(|table| table.number == number)
 }
 
 fn read_chunks(

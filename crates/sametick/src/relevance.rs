@@ -2,9 +2,9 @@
 //! is never on the wire, so where they are unsure they let in.
 
 use crate::entities::Entities;
-use crate::entity::{ENTITY_SLOTS_MAX, EntityId};
+use crate::entity::ENTITY_SLOTS_MAX;
 use crate::slots::Slots;
-use crate::world::{PlayerId, World};
+use crate::world::World;
 
 /// The most cells a map can be divided into.
 pub const CELLS_MAX: usize = 1 << 14;
@@ -187,15 +187,13 @@ impl Cells {
     }
 }
 
-/// Where everyone stands at one tick, and whose they are: found once for all who look.
+/// Where everyone stands at one tick: found once for all who look.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
     /// Slots, each with its cell.
     placed: Vec<(u16, u16)>,
     /// Those in no cell: everyone sees them.
     anywhere: Slots,
-    /// By player, then by slot.
-    owned: Vec<(PlayerId, EntityId)>,
 }
 
 impl Places {
@@ -209,21 +207,9 @@ impl Places {
         }
     }
 
-    /// What belongs to a player, by slot.
-    pub fn owned(&self, owner: PlayerId) -> impl Iterator<Item = EntityId> {
-        let start = self.owned.partition_point(|(player, _)| *player < owner);
-        let owned = self.owned[start..].iter().take_while(move |(player, _)| *player == owner);
-        owned.map(|(_, id)| *id)
-    }
-
-    /// Forgets everyone but whose they are.
-    pub(crate) fn begin<E: Entities>(&mut self, world: &World<E>) {
+    pub(crate) fn clear(&mut self) {
         self.placed.clear();
         self.anywhere.clear();
-        self.owned.clear();
-        let owned = world.owned_entities().filter_map(|(id, owner, _)| Some((owner?, id)));
-        self.owned.extend(owned);
-        self.owned.sort_unstable();
     }
 }
 
@@ -360,7 +346,6 @@ mod tests {
             assert_eq!(visible.contains(id.slot()), is_seen);
         }
         let mut places = Places::default();
-        places.begin(&world);
         places.fill(&world, cell);
         for eye in [None, Some(100), Some(0), Some(99), Some(42)] {
             let [mut one_by_one, mut at_once] = [Slots::default(), Slots::default()];

@@ -60,6 +60,8 @@ pub(crate) struct Screen {
     pub(crate) round_trip: Span,
     /// How far an interpolated screen is behind what had come, in ticks, and how often it has said so.
     delay_ticks: f64,
+    /// How far back its last command was judged.
+    pub(crate) rewound: Option<Span>,
     told: u32,
 }
 
@@ -88,12 +90,15 @@ impl Screen {
         let Told { tick, moment, margin_micros } = told;
         let micros = self.round_trip.as_micros() as f64 + margin_micros.max(0) as f64;
         let line = Line { tick, way: micros / length, tolerance, at_most, every: sent_every };
-        match others {
+        let fair = match others {
             Others::Interpolated(_) => self.judge_between(&line, moment, tick_length, history),
             Others::Latest | Others::Extrapolated { .. } | Others::Predicted => {
                 line.judge_newest(moment, others, length)
             }
-        }
+        };
+        let back = f64::from(tick.0) - fair.shown_tick(others);
+        self.rewound = Some(Span::from_micros_f64(back * length));
+        fair
     }
 
     fn judge_between<E: Entities>(

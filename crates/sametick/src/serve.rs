@@ -7,7 +7,6 @@ use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::changes::Changes;
 use crate::commands::{AHEAD_TICKS_MAX, CommandQueue, read_moments};
 use crate::entities::Layouts;
-use crate::entity::EntityId;
 use crate::game::{EventKey, Game, Sight, Sights, Turn, Verdict};
 use crate::others;
 use crate::rates::Rates;
@@ -17,7 +16,7 @@ use crate::replay::Recorder;
 use crate::rewind::{self, Screen, Told};
 use crate::sight::{self, History, Moment, Past};
 use crate::slots::Slots;
-use crate::snapshot::{Candidate, ClientBase, Frame};
+use crate::snapshot::{Candidate, ClientBase, Decoded, Frame};
 use crate::time::{Span, Time};
 use crate::versions::{VersionId, Versions, WireLayouts};
 use crate::view::Others;
@@ -69,7 +68,7 @@ pub(crate) struct SnapshotServer<G: Game> {
     pub(crate) world: World<G::Entity>,
     content: G::Content,
     seed: u64,
-    rates: Rates,
+    pub(crate) rates: Rates,
     layouts: Layouts,
     wire: WireLayouts,
     command_layout: Layout,
@@ -275,8 +274,7 @@ impl<G: Game> SnapshotServer<G> {
         }
         let every = head as u32 >> 8 & 0xff;
         let [wants_commands, tells, claims] = [16, 17, 18].map(|bit| head >> bit & 1 != 0);
-        let newest = bits.read(32);
-        let before = bits.read(32) as u32;
+        let decoded = Decoded::read(&mut bits);
         let (mut others, mut claimed) = (None, None);
         if tells {
             others = Some(rewind::read_others(&mut bits));
@@ -310,9 +308,9 @@ impl<G: Game> SnapshotServer<G> {
         }
         player.snapshot_every = every.max(self.rates.ticks_per_snapshot);
         player.wants_commands = wants_commands;
-        player.base.acknowledge(newest, before);
+        player.base.acknowledge(decoded);
         if !player.births.is_empty() {
-            player.births.acknowledge(newest as u32);
+            player.births.acknowledge(decoded.newest as u32);
         }
         let Some(tick) = first_new else { return Ok(()) };
         let ahead = i64::from(tick.0) - i64::from(self.world.tick().0) - 1;
@@ -407,7 +405,7 @@ impl<G: Game> SnapshotServer<G> {
     /// Finds where everyone stands, unless that was done since the world last changed.
     fn find_places(&mut self) {
         if self.places_at.replace(self.world.tick()) != Some(self.world.tick()) {
-            self.places.begin(&self.world);
+            self.places.clear();
             G::places(&self.world, &self.content, &mut self.places);
         }
     }
@@ -476,11 +474,11 @@ impl<G: Game> SnapshotServer<G> {
         }
     }
 
-    /// The shortest round trip to a player of late.
-    pub(crate) fn measure(&mut self, of: PlayerId, round_trip: Span) {
-        if let Some(player) = find(&mut self.players, of) {
-            player.screen.round_trip = round_trip;
-        }
+    /// The shortest round trip to a player of late; gives how far back its last command was judged.
+    pub(crate) fn measure(&mut self, of: PlayerId, round_trip: Span) -> Option<Span> {
+        let player = find(&mut self.players, of)?;
+        player.screen.round_trip = round_trip;
+        player.screen.rewound
     }
 
     /// Whether there is anything to say to a player now.
@@ -520,15 +518,16 @@ impl<G: Game> SnapshotServer<G> {
             return;
         }
         player.snapshot_is_due = false;
-        if player.base.waits() {
-            return;
-        }
         // One that had to wait for its budget tells of the present, not of when it was due.
         if self.versions_at != self.world.tick() {
             self.update_versions();
         }
         self.look_for(to);
         let Some(player) = find(&mut self.players, to) else { return };
+        // Whoever acknowledges nothing is told less; it counts as told, so that it gains nothing by that.
+        if player.base.waits() {
+            return;
+        }
         let margin = player.margin_micros.take().map(|micros| micros / MARGIN_UNIT_MICROS);
         let margin = margin.map_or(0, |units| units.clamp(-16_383, 16_383) + 16_384);
         let repeated = player.commands.repeated;
@@ -546,14 +545,13 @@ impl<G: Game> SnapshotServer<G> {
             births.tell(base.next_number(), tick);
         }
         let head = SnapshotHead { game_id: self.game_id, tick, repeated, margin, received, births };
-        let world = &self.world;
         let mut frame = Frame {
             layouts: self.wire.all(),
             versions: &self.versions,
             changes: &mut self.changes,
             candidates: &mut self.candidates,
             holds_back: false,
-            update_every: |id: EntityId| G::update_every(world, to, id),
+            update_every: G::update_every(&self.world, to),
         };
         self.bits.clear();
         head.write(&mut self.bits);

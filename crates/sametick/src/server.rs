@@ -4,10 +4,11 @@ use crate::authority::Claim;
 use crate::channel::{CloseReason, Event, PAYLOAD_BYTES_MAX, Statistics};
 use crate::endpoint::{Answer, Listener, ListenerConfig, ListenerEvent};
 use crate::game::{Game, Verdict};
+use crate::health::{Pace, Pacing};
 use crate::peer::Peer;
 use crate::rates::Rates;
 use crate::replay::Recording;
-use crate::secure::{ConnectionId, GateConfig, Past, Random, TokenKey, is_handshake};
+use crate::secure::{ConnectionId, GateConfig, Past, Random, TlsSession, TokenKey, is_handshake};
 use crate::serve::{EVENTS, SnapshotServer, WELCOME};
 use crate::succession::{Hosting, Stage};
 use crate::time::{Span, Time};
@@ -113,6 +114,7 @@ pub struct Server<G: Game> {
     /// Messages that no client of ours writes.
     pub(crate) malformed: u64,
     pub(crate) measured_at: Time,
+    pub(crate) pacing: Pacing,
     /// If one of the players runs it.
     pub(crate) hosting: Option<Box<Hosting>>,
 }
@@ -122,6 +124,16 @@ pub(crate) struct Seat {
     pub(crate) client_id: u64,
     pub(crate) connection: Option<ConnectionId>,
     pub(crate) away_since: Time,
+    /// Snapshots since it was told how many, and how far back its last command was judged.
+    pub(crate) snapshots: u32,
+    pub(crate) rewound: Option<Span>,
+}
+
+impl Seat {
+    /// Of somebody who is to come, or to come back.
+    pub(crate) fn away(player: PlayerId, client_id: u64, away_since: Time) -> Self {
+        Self { player, client_id, connection: None, away_since, snapshots: 0, rewound: None }
+    }
 }
 
 impl<G: Game> Server<G> {
@@ -141,6 +153,7 @@ impl<G: Game> Server<G> {
             events: Vec::new(),
             malformed: 0,
             measured_at: now,
+            pacing: Pacing::default(),
             hosting: None,
         }
     }
@@ -165,12 +178,24 @@ impl<G: Game> Server<G> {
         datagram: &mut [u8],
         random: &mut dyn Random,
     ) -> Option<Answer> {
+        self.receive_from(now, (from, None), datagram, random)
+    }
+
+    /// The same for a datagram of a link that says in which TLS session it came, if in any; see
+    /// [`Listener::receive_within`].
+    pub fn receive_from(
+        &mut self,
+        now: Time,
+        from: (Peer, Option<TlsSession>),
+        datagram: &mut [u8],
+        random: &mut dyn Random,
+    ) -> Option<Answer> {
         if self.stage() == Some(Stage::Over) && is_handshake(datagram) {
             return None;
         }
         let mut heard = Vec::new();
         let Self { listener, half, seats, malformed, .. } = self;
-        let answer = listener.receive(now, from, datagram, random, &mut |event| match event {
+        let answer = listener.receive_from(now, from, datagram, random, &mut |event| match event {
             // What was heard before waits, so this waits too.
             ListenerEvent::Message { connection, event: Event::Unreliable(message) }
                 if heard.is_empty() =>
@@ -188,6 +213,11 @@ impl<G: Game> Server<G> {
         heard.into_iter().for_each(|heard| self.hear(now, heard));
         // An answer is long and rare: only one that is there is moved.
         if answer.is_some() { answer } else { None }
+    }
+
+    /// A TLS session is over, and whoever played in it is gone; see [`Listener::session_ended`].
+    pub fn session_ended(&mut self, now: Time, peer: Peer) {
+        self.listener.session_ended(now, peer);
     }
 
     /// Steps what is due, and says to each player what it may see.
@@ -209,7 +239,7 @@ impl<G: Game> Server<G> {
             self.half.advance(now);
         }
         self.measure(now);
-        for seat in &self.seats {
+        for seat in &mut self.seats {
             let Some(connection) = seat.connection else { continue };
             if !self.half.has_news_for(seat.player) {
                 continue;
@@ -219,10 +249,12 @@ impl<G: Game> Server<G> {
                 send_events(&mut self.listener, now, connection, &events);
             }
             let budget = self.listener.budget_bytes(now, connection);
-            let listener = &mut self.listener;
+            let (listener, mut is_told) = (&mut self.listener, false);
             self.half.write(seat.player, PAYLOAD_BYTES_MAX, budget, |number, part| {
                 listener.send_unreliable(connection, number as u32, part);
+                is_told = true;
             });
+            seat.snapshots += u32::from(is_told);
         }
     }
 
@@ -291,6 +323,13 @@ impl<G: Game> Server<G> {
     /// How often a command had to be repeated because none had come in time, of all players ever.
     pub fn repeated(&self) -> u64 {
         self.half.repeated
+    }
+
+    /// Takes down how long the owner's computer worked for this server since this was last said: receiving,
+    /// advancing and sending. Say it after each round of these; players are then told once a second how long
+    /// ticks take, and can see when the server is at fault.
+    pub fn worked(&mut self, took: Span) {
+        self.pacing.worked(took, self.half.world.tick());
     }
 
     /// Says goodbye to everyone, because the server stops. They have heard it when there are no
@@ -391,11 +430,21 @@ impl<G: Game> Server<G> {
             return;
         }
         self.measured_at = now;
-        for seat in &self.seats {
+        for seat in &mut self.seats {
             let statistics = seat.connection.and_then(|of| self.listener.statistics(of));
             if let Some(statistics) = statistics {
-                self.half.measure(seat.player, statistics.round_trip.minimum);
+                seat.rewound = self.half.measure(seat.player, statistics.round_trip.minimum);
             }
+        }
+        let Some(pace) = self.pacing.take(now) else { return };
+        let Rates { ticks_per_snapshot, rewinding, .. } = self.half.rates;
+        for seat in &mut self.seats {
+            let snapshots = std::mem::take(&mut seat.snapshots);
+            let Some(connection) = seat.connection else { continue };
+            let rewinds_at_most = rewinding.at_most;
+            let rewound = seat.rewound.filter(|_| rewinds_at_most > Span::ZERO);
+            let pace = Pace { snapshots, ticks_per_snapshot, rewinds_at_most, rewound, ..pace };
+            self.listener.send_unreliable(connection, 0, &pace.write());
         }
     }
 
@@ -440,9 +489,8 @@ impl<G: Game> Server<G> {
             None => {
                 let taken = |id: &u16| self.seats.iter().any(|seat| seat.player == PlayerId(*id));
                 let player = PlayerId((0..).find(|id| !taken(id)).unwrap_or_default());
-                let away_since = Time::ZERO;
                 let connection = Some(connection);
-                self.seats.push(Seat { player, client_id, connection, away_since });
+                self.seats.push(Seat { connection, ..Seat::away(player, client_id, Time::ZERO) });
                 (player, self.half.join(player))
             }
         };

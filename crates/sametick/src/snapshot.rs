@@ -6,11 +6,13 @@
 //! acknowledged. Who leaves sight stays in the tables, so that one who returns costs only what changed.
 //!
 //! A snapshot that does not fit one datagram goes in parts, each a range of slots with a name and a
-//! base of its own: a lost part costs its range and nothing else.
+//! base of its own: a lost part costs its range and nothing else. Once all parts up to one are acknowledged their
+//! ranges are joined, and a snapshot can be built on all of them: one that came in forty parts, because all was new,
+//! is followed by one in two.
 //!
 //! PROTOCOL.md has the layout of a part, under *Snapshot*.
 
-use crate::bits::BitWriter;
+use crate::bits::{BitReader, BitWriter};
 use crate::changes::{Change, Changes, Known};
 use crate::delta;
 use crate::entity::{ENTITY_SLOTS_MAX, EntityId, GENERATION_BITS};
@@ -34,6 +36,39 @@ pub enum Base {
     None,
 }
 
+/// Which parts a client has decoded: the newest and, a bit each, which of the 64 before it. A snapshot of a thousand
+/// entities has so many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Decoded {
+    pub(crate) newest: u64,
+    pub(crate) before: u64,
+}
+
+impl Decoded {
+    /// Most often the lower half is all there is to say.
+    pub(crate) fn write(self, bits: &mut BitWriter) {
+        bits.write(self.newest & 0xffff_ffff, 32);
+        bits.write(self.before & 0xffff_ffff, 32);
+        bits.write_bool(self.before >> 32 != 0);
+        if self.before >> 32 != 0 {
+            bits.write(self.before >> 32, 32);
+        }
+    }
+
+    pub(crate) fn read(bits: &mut BitReader<'_>) -> Self {
+        let newest = bits.read(32);
+        let mut before = bits.read(32);
+        if bits.read_bool() {
+            let earlier = bits.read(32);
+            if earlier == 0 {
+                bits.fail();
+            }
+            before |= earlier << 32;
+        }
+        Self { newest, before }
+    }
+}
+
 /// How many tables each end keeps of a connection.
 pub const TABLES_MAX: usize = 64;
 
@@ -41,7 +76,7 @@ pub const TABLES_MAX: usize = 64;
 const WAITS_MAX: u32 = 8;
 
 /// The most that a part takes besides its entities.
-const HEAD_BITS_MAX: usize = 16 + 6 + 2 * 8 + 1;
+const HEAD_BITS_MAX: usize = 16 + 6 + 1 + 2 * 8 + 1;
 
 /// The most that a chunk takes besides: who is in sight, who is carried, who of them whole, and who is
 /// held back.
@@ -74,7 +109,7 @@ pub(crate) struct ClientBase {
     /// By slot, the snapshot that last carried it.
     carried: Vec<u64>,
     /// What the client last said it has.
-    told: (u64, u32),
+    told: Decoded,
     /// How many snapshots have waited for it to say more.
     waited: u32,
 }
@@ -82,11 +117,20 @@ pub(crate) struct ClientBase {
 #[derive(Debug, Default)]
 struct SentTable {
     number: u64,
+    /// The first of the parts that are joined in it; most often it is alone.
+    first: u64,
     chunks: Range<usize>,
     /// By slot.
     versions: Vec<VersionId>,
     visible: Slots,
     is_acknowledged: bool,
+}
+
+/// Which table a part is built on: how many parts ago, and whether with those joined to it.
+#[derive(Clone, Copy)]
+struct Back {
+    parts: u64,
+    is_joined: bool,
 }
 
 /// Everything that all clients' snapshots of one tick share.
@@ -121,17 +165,17 @@ impl ClientBase {
         Self { choice, loaded, ..Self::default() }
     }
 
-    /// Takes in that the client has decoded the part `newest` and, a bit each, which of the 32 before it.
+    /// Takes in which parts the client has decoded.
     #[inline]
-    pub(crate) fn acknowledge(&mut self, newest: u64, before: u32) {
+    pub(crate) fn acknowledge(&mut self, told: Decoded) {
         // Said again until there is news: most often nothing new is in it.
-        if self.told == (newest, before) {
+        if self.told == told {
             return;
         }
-        self.told = (newest, before);
-        let is_told = |number: u64| match newest.checked_sub(number) {
+        self.told = told;
+        let is_told = |number: u64| match told.newest.checked_sub(number) {
             Some(0) => true,
-            Some(back @ 1..=32) => before & 1 << (back - 1) != 0,
+            Some(back @ 1..=64) => told.before & 1 << (back - 1) != 0,
             _ => false,
         };
         let mut has_news = false;
@@ -140,7 +184,35 @@ impl ClientBase {
             has_news |= table.is_acknowledged;
         }
         if has_news {
+            self.join_parts();
             self.retire();
+        }
+    }
+
+    /// Joins parts of one snapshot that follow each other, from its first on: each gets what those before it are about.
+    fn join_parts(&mut self) {
+        // Most snapshots have one part.
+        if self.tables.iter().all(|table| table.chunks.start == 0) {
+            return;
+        }
+        let tables = self.tables.make_contiguous();
+        for index in 1..tables.len() {
+            let [before, rest] = &mut tables[index - 1..=index] else { continue };
+            let follows = before.is_acknowledged
+                && rest.is_acknowledged
+                && before.number + 1 == rest.number
+                && before.chunks.start == 0
+                && before.chunks.end == rest.chunks.start
+                && rest.chunks.start > 0;
+            if follows {
+                let slots = before.chunks.end * CHUNK_SLOTS;
+                let slots = slots.min(before.versions.len()).min(rest.versions.len());
+                rest.versions[..slots].copy_from_slice(&before.versions[..slots]);
+                for chunk in before.chunks.clone() {
+                    rest.visible.set_chunk(chunk, chunk_of(&before.visible, chunk));
+                }
+                (rest.first, rest.chunks.start) = (before.first, 0);
+            }
         }
     }
 
@@ -235,12 +307,12 @@ impl ClientBase {
 
     /// A copy of the table to build on, and how far back that is.
     #[inline]
-    fn next_table(&mut self, chunks: Range<usize>, slots: usize) -> (SentTable, u64) {
+    fn next_table(&mut self, chunks: Range<usize>, slots: usize) -> (SentTable, Back) {
         let mut now = self.spare.pop().unwrap_or_default();
         let number = self.last_number + 1;
-        let mut back = 0;
+        let mut back = Back { parts: 0, is_joined: false };
         if let Some(base) = self.base_for(&chunks).map(|index| &self.tables[index]) {
-            back = number - base.number;
+            back = Back { parts: number - base.number, is_joined: base.first < base.number };
             now.versions.clone_from(&base.versions);
             now.visible.clone_from(&base.visible);
         } else {
@@ -260,7 +332,7 @@ impl ClientBase {
             Base::None => now.versions.fill(VersionId::NONE),
         }
         now.versions.resize(slots.max(now.versions.len()), VersionId::NONE);
-        (now.number, now.is_acknowledged) = (number, false);
+        (now.number, now.first, now.is_acknowledged) = (number, number, false);
         (now, back)
     }
 
@@ -338,13 +410,14 @@ impl ClientBase {
         own: Own<'_>,
         visible: &Slots,
         chunks: Range<usize>,
-        (mut now, back): (SentTable, u64),
+        (mut now, back): (SentTable, Back),
         bits: &mut BitWriter,
     ) {
         self.last_number = now.number;
         let range = chunks.start as u64 | (chunks.len() as u64) << CHUNK_BITS;
+        let back = back.parts | u64::from(back.is_joined) << BACK_BITS;
         let name = now.number & 0xffff | back << NUMBER_BITS;
-        let name_bits = NUMBER_BITS + BACK_BITS;
+        let name_bits = NUMBER_BITS + BACK_BITS + 1;
         let holds_back = u64::from(frame.holds_back) << (name_bits + 2 * CHUNK_BITS);
         bits.write(name | range << name_bits | holds_back, name_bits + 2 * CHUNK_BITS + 1);
         let mut rest = &frame.candidates[..];
@@ -443,7 +516,7 @@ impl ClientBase {
         let number = self.last_number + 1;
         let usable = |index: &usize| {
             let table = &self.tables[*index];
-            table.is_acknowledged && number - table.number <= BACK_MAX
+            table.is_acknowledged && number - table.first <= BACK_MAX
         };
         let overlaps = |index: &usize| {
             let table = &self.tables[*index].chunks;

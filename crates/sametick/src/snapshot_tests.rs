@@ -1,9 +1,14 @@
 //! Server and clients of the snapshot models, joined by lossy lines in virtual time: what a client has
 //! is what the server showed it, always, and what it predicts is what the server then says.
 
+use crate::bits::BitWriter;
+use crate::changes::Changes;
+use crate::entities::Layouts;
 use crate::follow::SnapshotClient;
 use crate::rates::Rates;
 use crate::serve::SnapshotServer;
+use crate::snapshot::{Base, ClientBase, Decoded, Frame};
+use crate::versions::{Versions, WireLayouts};
 use crate::{
     Dice, Fields, Game, Networked, NoEvent, PlayerId, Precision, Slots, Span, Tick, Time, Turn,
     View, World,
@@ -373,4 +378,54 @@ fn damaged_messages_of_a_game_are_refused_or_lawful_and_never_a_panic() {
     }
     // A flipped value is a lawful message, a flipped mask or count hardly ever: both must have come.
     assert!((2_000..18_000).contains(&refused), "{refused} of 20000 were refused");
+}
+
+/// How many parts the first snapshot of many has, in which all is new, and the next two, in each of which a few have
+/// changed; the client acknowledges each at once.
+#[test]
+fn a_snapshot_in_many_parts_is_followed_by_one_in_few() {
+    const BYTES_MAX: usize = 1100;
+    let mut world = World::<Entity>::default();
+    (0..2000).for_each(|colour| _ = world.spawn(Crate { colour: colour as u8 }));
+    let (layouts, mut versions) = (Layouts::of::<Entity>(), Versions::default());
+    let (wire, mut changes) = (WireLayouts::new(&layouts), Changes::default());
+    let mut base = ClientBase::new(Base::Common, Vec::new());
+    let mut visible = Slots::default();
+    crate::relevance::everything(&world, &mut visible);
+    let parts = [0, 1, 2].map(|_| {
+        for (id, painted) in world.all_mut::<Crate>() {
+            painted.colour = painted.colour.wrapping_add(u8::from(id.slot() % 200 == 5));
+        }
+        versions.update(&mut world, &layouts);
+        let mut frame = Frame {
+            layouts: wire.all(),
+            versions: &versions,
+            changes: &mut changes,
+            candidates: &mut Vec::new(),
+            holds_back: false,
+            update_every: |_| 1,
+        };
+        let (mut parts, mut newest) = (0, 0);
+        let mut part = |number: u64, bits: &mut BitWriter, _: bool| {
+            (newest, parts) = (number, parts + 1);
+            bits.clear();
+        };
+        let bits = &mut BitWriter::growing(2 * BYTES_MAX);
+        let limits = (BYTES_MAX, usize::MAX / 16);
+        base.write(&mut frame, PlayerId(0), &visible, limits, &mut part, bits);
+        base.acknowledge(Decoded { newest, before: u64::MAX });
+        parts
+    });
+    assert!(parts[0] > 4 && parts[1] <= 2 && parts[2] <= 2, "{parts:?}");
+}
+
+#[test]
+fn what_a_client_has_of_64_parts_comes_back() {
+    for before in [0, 1, u64::from(u32::MAX), 1 << 32, u64::MAX] {
+        let mut bits = BitWriter::growing(64);
+        let decoded = Decoded { newest: 70, before };
+        decoded.write(&mut bits);
+        let bytes = bits.finish().unwrap().to_vec();
+        assert_eq!(Decoded::read(&mut crate::bits::BitReader::new(&bytes)), decoded);
+    }
 }

@@ -132,6 +132,21 @@ impl Table {
         }
     }
 
+    /// Makes a range of slots what it is in `other`, also of those out of sight.
+    pub(crate) fn copy_slots(&mut self, other: &Table, slots: Range<usize>, layouts: &[Layout]) {
+        for slot in slots.start..slots.end.min(other.slots.len().max(self.slots.len())) {
+            if let Some(head) = other.head(slot) {
+                let layout = &layouts[usize::from(head.kind)];
+                self.place(head, layout).copy_from_slice(other.record(slot, layout));
+            } else if let Some(here) = self.slots.get_mut(slot) {
+                here.head = None;
+            }
+            if !other.visible.contains(slot) {
+                self.visible.remove(slot);
+            }
+        }
+    }
+
     /// Whether the same entities are in sight in both, with the same records.
     pub fn looks_like(&self, other: &Table, layouts: &[Layout]) -> bool {
         let same = |slot: usize| {

@@ -45,6 +45,8 @@ pub struct World<E> {
     slots: Vec<Slot<E>>,
     /// In which of them someone stands, a bit each.
     taken: Vec<u32>,
+    /// Whose they are: by player, then by slot.
+    owned: Vec<(PlayerId, u16)>,
     /// What a client's prediction made, by name; empty on a server.
     provisional: Vec<Provisional<E>>,
     /// On a client that predicts: who it is.
@@ -76,6 +78,8 @@ pub(crate) const BIRTHS_MAX: usize = 15;
 
 /// Names that a client gives to what it predicts of others start here.
 const OTHERS_ORDINAL: usize = 2048;
+
+const _: () = assert!(ENTITY_SLOTS_MAX <= 1 << 16);
 
 #[derive(Clone, Debug)]
 struct Slot<E> {
@@ -138,8 +142,9 @@ impl<E: Entities> World<E> {
             return Some(self.provisional.remove(index).entity);
         }
         let slot = self.slot_mut(id)?;
-        slot.owner = None;
+        let owner = slot.owner.take();
         let entity = slot.entity.take();
+        self.disown(id.slot(), owner);
         self.taken[id.slot() / CHUNK_SLOTS] &= !(1 << (id.slot() % CHUNK_SLOTS));
         entity
     }
@@ -248,19 +253,36 @@ impl<E: Entities> World<E> {
 
     /// The first entity of this kind that belongs to a player.
     pub fn owned<K: KindOf<E>>(&self, owner: PlayerId) -> Option<(EntityId, &K)> {
-        let mut owned = self.owned_entities().filter(|(_, whose, _)| *whose == Some(owner));
-        owned.find_map(|(id, _, entity)| Some((id, K::of(entity)?)))
+        self.all_owned(owner).find_map(|(id, entity)| Some((id, K::of(entity)?)))
+    }
+
+    /// All that belongs to a player, by slot; on a client, what its prediction made comes last.
+    pub fn all_owned(&self, owner: PlayerId) -> impl Iterator<Item = (EntityId, &E)> {
+        let in_slots = self.slots_of(owner).filter_map(|index| {
+            let slot = &self.slots[index];
+            Some((slot.id(index)?, slot.entity.as_ref()?))
+        });
+        let provisional = self.provisional.iter().filter(move |made| made.owner == Some(owner));
+        in_slots.chain(provisional.map(|made| (made.id, &made.entity)))
+    }
+
+    /// The slots of a player's entities, in order.
+    pub(crate) fn slots_of(&self, owner: PlayerId) -> impl Iterator<Item = usize> {
+        let start = self.owned.partition_point(|(player, _)| *player < owner);
+        let owned = self.owned[start..].iter().take_while(move |(player, _)| *player == owner);
+        owned.map(|(_, slot)| usize::from(*slot))
     }
 
     /// The same, to be changed.
     pub fn owned_mut<K: KindOf<E>>(&mut self, owner: PlayerId) -> Option<(EntityId, &mut K)> {
-        let mut owned = self.owned_entities_mut().filter(|(_, whose, _)| *whose == Some(owner));
-        owned.find_map(|(id, _, entity)| Some((id, K::of_mut(entity)?)))
+        let (id, _) = self.owned::<K>(owner)?;
+        Some((id, self.get_mut(id)?))
     }
 
     /// How many entities there are.
     pub fn len(&self) -> usize {
-        self.entities().count()
+        let in_slots: u32 = self.taken.iter().map(|chunk| chunk.count_ones()).sum();
+        in_slots as usize + self.provisional.len()
     }
 
     /// Whether there are none.
@@ -405,6 +427,7 @@ impl<E: Entities> World<E> {
             (slot.entity, slot.owner) = (None, None);
         }
         self.taken.fill(0);
+        self.owned.clear();
         self.provisional.clear();
     }
 
@@ -417,8 +440,10 @@ impl<E: Entities> World<E> {
         while self.slots.len() <= id.slot() {
             self.slots.push(Slot { generation: 0, owner: None, entity: None });
         }
+        let before = self.slots[id.slot()].owner;
         self.slots[id.slot()] = Slot { generation: id.generation(), owner, entity: Some(entity) };
-        self.take(id.slot());
+        self.disown(id.slot(), before);
+        self.take(id.slot(), owner);
     }
 
     /// Gives everything that is not predicted back the state it has in `known`.
@@ -444,15 +469,28 @@ impl<E: Entities> World<E> {
     }
 
     /// Someone stands in a slot from now on.
-    fn take(&mut self, slot: usize) {
+    fn take(&mut self, slot: usize, owner: Option<PlayerId>) {
         let chunk = slot / CHUNK_SLOTS;
         if self.taken.len() <= chunk {
             self.taken.resize(chunk + 1, 0);
         }
         self.taken[chunk] |= 1 << (slot % CHUNK_SLOTS);
+        if let Some(owned) = owner.map(|owner| (owner, slot as u16))
+            && let Err(index) = self.owned.binary_search(&owned)
+        {
+            self.owned.insert(index, owned);
+        }
     }
 
-    /// Finds out in which slots someone stands.
+    /// What stands in a slot is nobody's any more.
+    fn disown(&mut self, slot: usize, owner: Option<PlayerId>) {
+        let owned = owner.map(|owner| self.owned.binary_search(&(owner, slot as u16)));
+        if let Some(Ok(index)) = owned {
+            self.owned.remove(index);
+        }
+    }
+
+    /// Finds out in which slots someone stands, and whose they are.
     fn count(&mut self) {
         let bit = |slot: &Slot<E>| u32::from(slot.entity.is_some());
         let chunk = |chunk: &[Slot<E>]| {
@@ -460,6 +498,10 @@ impl<E: Entities> World<E> {
         };
         self.taken.clear();
         self.taken.extend(self.slots.chunks(CHUNK_SLOTS).map(chunk));
+        self.owned.clear();
+        let slots = self.slots.iter().enumerate();
+        self.owned.extend(slots.filter_map(|(index, slot)| Some((slot.owner?, index as u16))));
+        self.owned.sort_unstable();
     }
 
     fn place(&mut self, entity: E, owner: Option<PlayerId>) -> Option<EntityId> {
@@ -519,7 +561,7 @@ impl<E: Entities> World<E> {
         slot.generation += 1;
         (slot.entity, slot.owner) = (Some(entity), owner);
         let id = EntityId::new(index, slot.generation);
-        self.take(index);
+        self.take(index, owner);
         id
     }
 
@@ -553,6 +595,7 @@ impl<E: Clone> Clone for World<E> {
             tick: self.tick,
             slots: self.slots.clone(),
             taken: self.taken.clone(),
+            owned: self.owned.clone(),
             provisional: self.provisional.clone(),
             predicts: self.predicts,
             births: Vec::new(),
@@ -564,6 +607,7 @@ impl<E: Clone> Clone for World<E> {
         self.tick = other.tick;
         self.slots.clone_from(&other.slots);
         self.taken.clone_from(&other.taken);
+        self.owned.clone_from(&other.owned);
         self.provisional.clone_from(&other.provisional);
     }
 }
@@ -574,6 +618,7 @@ impl<E> Default for World<E> {
             tick: Tick::default(),
             slots: Vec::new(),
             taken: Vec::new(),
+            owned: Vec::new(),
             provisional: Vec::new(),
             predicts: None,
             births: Vec::new(),

@@ -18,7 +18,7 @@ use crate::rocket::Rocket;
 use crate::seat::Seat;
 use crate::solids::Solids;
 use crate::target::{self, Target};
-use crate::vector::{Bounds, Vector, add, scale, subtract};
+use crate::vector::{Bounds, Vector, add, dot, length, scale, subtract};
 use crate::weapon::{self, Shooter};
 use sametick::relevance::Places;
 use sametick::{EntityId, Game, Others, PlayerId, Slots, Text, Tick, Turn, World};
@@ -153,6 +153,16 @@ impl Game for Arena {
         }
     }
 
+    /// In metres.
+    fn distance(from: &Entity, to: &Entity) -> f32 {
+        match (from, to) {
+            (Entity::Fighter(from), Entity::Fighter(to)) => {
+                length(subtract(from.position, to.position))
+            }
+            _ => 0.0,
+        }
+    }
+
     /// Straight on, but not through walls.
     fn drift(entity: &mut Entity, content: &Content, seconds: f32) -> bool {
         let Entity::Fighter(fighter) = entity else { return false };
@@ -216,6 +226,17 @@ impl Game for Arena {
         mine.for_each(|(id, _)| visible.insert(id.slot()));
     }
 
+    fn update_every(world: &World<Entity>, viewer: PlayerId) -> impl Fn(EntityId) -> u32 {
+        let own = world.owned::<Fighter>(viewer).filter(|_| world.len() > CROWD);
+        let eye = own.map(|(_, own)| own.position);
+        move |entity| {
+            let Some((eye, other)) = eye.zip(world.get::<Fighter>(entity)) else { return 1 };
+            let way = subtract(other.position, eye);
+            let paces = FAR_METRES.iter().filter(|far| dot(way, way) > *far * *far).count();
+            1 << paces
+        }
+    }
+
     fn places(world: &World<Entity>, content: &Content, places: &mut Places) {
         if !content.tuning.sees_all {
             places.fill(world, |entity| cell(entity, content));
@@ -229,17 +250,21 @@ impl Game for Arena {
         viewer: PlayerId,
         visible: &mut Slots,
     ) {
-        let own = places.owned(viewer).find_map(|id| world.get::<Fighter>(id));
-        let Some(eye) = eye(own, content) else {
+        let Some(eye) = eye(world.owned::<Fighter>(viewer).map(|(_, own)| own), content) else {
             sametick::relevance::everything(world, visible);
             return;
         };
         let visibility = content.map.visibility();
         visibility.cells().visible_among(places, visibility.cell(eye), visible);
-        let mine = places.owned(viewer).filter(|id| world.get::<Rocket>(*id).is_some());
-        mine.for_each(|id| visible.insert(id.slot()));
+        let mine = world.all_owned(viewer).filter(|(id, _)| world.get::<Rocket>(*id).is_some());
+        mine.for_each(|(id, _)| visible.insert(id.slot()));
     }
 }
+
+/// With more entities than this in a match, fighters who are far away are told of in every second, fourth or eighth
+/// snapshot: a thousand on one field would fill any line.
+const CROWD: usize = 800;
+const FAR_METRES: [f32; 3] = [20.0, 40.0, 80.0];
 
 /// From where a player looks; none if it sees everything.
 fn eye(own: Option<&Fighter>, content: &Content) -> Option<Vector> {

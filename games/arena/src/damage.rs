@@ -3,7 +3,7 @@
 use crate::arena::{Arena, Entity, Lookup};
 use crate::content::Mode;
 use crate::contest::{Contest, Phase};
-use crate::event::{Event, SEEN, TOLD, What};
+use crate::event::{Event, FELT, SEEN, TOLD, What};
 use crate::fighter::Fighter;
 use crate::prop::Prop;
 use crate::target::Target;
@@ -24,19 +24,30 @@ pub(crate) struct Hurt {
     pub(crate) is_head: bool,
     /// Where it came from.
     pub(crate) at: Vector,
+    /// How far back the server looked for it.
+    pub(crate) rewound_ms: u16,
 }
 
 impl Hurt {
     /// By a fall, or a lift.
     pub(crate) fn by_nobody(victim: EntityId, damage: f32) -> Self {
         let weapon = Weapon::default();
-        Self { victim, by: None, weapon, damage, knock: [0.0; 3], is_head: false, at: [0.0; 3] }
+        Self {
+            victim,
+            by: None,
+            weapon,
+            damage,
+            knock: [0.0; 3],
+            is_head: false,
+            at: [0.0; 3],
+            rewound_ms: 0,
+        }
     }
 
     fn event(&self, what: What, direction: Vector) -> Event {
         let amount = self.damage.clamp(1.0, 255.0) as u8;
-        let Self { weapon, by, at, is_head, .. } = *self;
-        Event { what, weapon, by, amount, at, direction, is_head, ..Event::default() }
+        let Self { weapon, by, at, is_head, rewound_ms, .. } = *self;
+        Event { what, weapon, by, amount, at, direction, is_head, rewound_ms, ..Event::default() }
     }
 }
 
@@ -83,12 +94,14 @@ fn hurt_fighter(
         let absorbed = (hurt.damage * tuning.armour_share).min(f32::from(victim.armour));
         victim.armour -= absorbed as u8;
         victim.health = victim.health.saturating_sub((hurt.damage - absorbed).max(1.0) as u8);
-        turn.emit(hurt.victim, SEEN, hurt.event(What::Hurt, direction));
+        turn.emit(hurt.victim, FELT, hurt.event(What::Hurt, direction));
     }
     let died = victim.health == 0;
     if died {
         (victim.respawn, victim.velocity) = (tuning.respawn_seconds, [0.0; 3]);
-        turn.emit(hurt.victim, TOLD, hurt.event(What::Death, direction));
+        // Everyone hears of it: where it was is for those who saw the wound.
+        let death = Event { at: [0.0; 3], ..hurt.event(What::Death, [0.0; 3]) };
+        turn.emit(hurt.victim, TOLD, death);
     }
     let player = victim.player;
     if let Some(fighter) = world.get_mut::<Fighter>(hurt.victim) {
@@ -126,7 +139,7 @@ fn hurt_target(target: &mut Target, turn: &Turn<'_, Arena>, hurt: &Hurt) -> i16 
     if target.health == 0 {
         target.back_at = turn.tick().0 + (turn.content().tuning.target_seconds / turn.dt()) as u32;
     }
-    turn.emit(hurt.victim, SEEN, hurt.event(what, hurt.knock));
+    turn.emit(hurt.victim, FELT, hurt.event(what, hurt.knock));
     i16::from(target.health == 0)
 }
 

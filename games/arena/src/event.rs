@@ -7,6 +7,9 @@ use crate::weapon::Weapon;
 use sametick::kinds::Rangeds;
 use sametick::{Audience, Delivery, EntityId, Fields, Networked, Text};
 
+/// The longest way back that is told.
+pub(crate) const REWOUND_MS_MAX: u16 = 1023;
+
 /// What happened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum What {
@@ -17,7 +20,7 @@ pub enum What {
     Explosion,
     /// Someone was hurt by `amount`, from `direction`, by `by`.
     Hurt,
-    /// Someone died, by the weapon and the hand of `by`.
+    /// Someone died, by the weapon and the hand of `by`. Everyone is told, and nobody where.
     Death,
     /// Someone took an item: `amount` is its number in the map.
     Pickup,
@@ -77,6 +80,8 @@ pub struct Event {
     pub direction: Vector,
     /// Whether the head was hit.
     pub is_head: bool,
+    /// How far back the server looked to judge the shot, in milliseconds.
+    pub rewound_ms: u16,
     /// What was said.
     pub words: Text<SAY_BYTES_MAX>,
 }
@@ -90,6 +95,7 @@ impl Networked for Event {
         f.field("at", &mut self.at, Rangeds::new(-REACH_METRES..=REACH_METRES, 0.03125));
         f.direction("direction", &mut self.direction, 8);
         f.bool("is_head", &mut self.is_head);
+        f.int("rewound_ms", &mut self.rewound_ms, 0..=REWOUND_MS_MAX);
         f.text("words", &mut self.words);
     }
 }
@@ -97,6 +103,9 @@ impl Networked for Event {
 /// To whoever sees it; lost now and then, like a sound.
 pub(crate) const SEEN: Delivery =
     Delivery { to: Audience::Seeing, is_reliable: false, is_saved: false };
+/// To whoever sees it, for certain: a hit that was not told would look like one that was refused.
+pub(crate) const FELT: Delivery =
+    Delivery { to: Audience::Seeing, is_reliable: true, is_saved: false };
 /// To everyone, for certain.
 pub(crate) const TOLD: Delivery =
     Delivery { to: Audience::All, is_reliable: true, is_saved: false };

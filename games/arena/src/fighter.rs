@@ -94,12 +94,13 @@ impl Networked for Fighter {
         }
         f.exact("cooldown", &mut self.cooldown).shown(0.0..=0.0, 1.0);
         f.exact("reloading", &mut self.reloading).shown(0.0..=3.0, 1.0);
-        f.exact("respawn", &mut self.respawn).shown(0.0..=0.0, 1.0);
+        // Who predicts others must not bring the dead back, nor begin a round for them again.
+        f.exact("respawn", &mut self.respawn).shown(0.0..=3.5, 0.5);
         f.bool("is_grounded", &mut self.is_grounded);
         f.bool("is_crouched", &mut self.is_crouched);
         f.bool("is_away", &mut self.is_away);
         f.bits("teleports", &mut self.teleports, 2);
-        f.bits("round", &mut self.round, 8).shown_as(Int::new(0..=0));
+        f.bits("round", &mut self.round, 8);
         f.bits("took", &mut self.took, 8).shown_as(Int::new(0..=0));
         f.bits("took_at", &mut self.took_at, 32).shown_as(Int::new(0..=0));
     }
@@ -170,10 +171,15 @@ impl Fighter {
         let (content, dt) = (turn.content(), turn.dt());
         let seat = lookup.seat(world, self.player);
         let was_away = self.is_away;
-        self.is_away = command.watch || seat.map_or(was_away, |seat| seat.must_watch);
+        let watches = command.watch || seat.map_or(was_away, |seat| seat.must_watch);
         let round = lookup.round(world, turn.tick()).unwrap_or(self.round);
         let begins = was_away || self.round != round;
         self.respawn = (self.respawn - dt).max(0.0);
+        if watches && !was_away {
+            // To watch for a moment is no shorter way to a new life than to die.
+            self.respawn = content.tuning.respawn_seconds;
+        }
+        self.is_away = watches || was_away && self.respawn > 0.0;
         if !self.is_away && (begins || self.health == 0 && self.respawn == 0.0) {
             self.round = round;
             self.begin(

@@ -24,6 +24,8 @@
 //! | `solids` | what stands in the way during a tick |
 //! | `trace` | a match without anyone, for comparing machines |
 //! | [`bot`] | players without hands: who fights, and who acts a script |
+//! | [`scenes`] | two players and what the papers tell of lag compensation |
+//! | [`theatre`] | seven such scenes as they are staged, and what each of them shows |
 //! | [`map`] | maps: text, brushes, things, and what can be seen from where |
 //! | [`vector`], [`body`] | arithmetic, and how large a fighter is |
 //!
@@ -44,9 +46,11 @@ pub mod map;
 mod movement;
 mod prop;
 mod rocket;
+pub mod scenes;
 mod seat;
 mod solids;
 mod target;
+pub mod theatre;
 mod trace;
 pub mod vector;
 mod weapon;

@@ -134,6 +134,7 @@ impl Rocket {
                 knock,
                 is_head: false,
                 at: self.position,
+                rewound_ms: 0,
             });
         }
     }

@@ -5,7 +5,7 @@ use crate::arena::{Arena, Entity, Roll};
 use crate::body;
 use crate::command::Command;
 use crate::damage::Hurt;
-use crate::event::{Event, SEEN, What};
+use crate::event::{Event, REWOUND_MS_MAX, SEEN, What};
 use crate::fighter::Fighter;
 use crate::map::ItemKind;
 use crate::rocket::Rocket;
@@ -216,6 +216,8 @@ fn fire(
 ) -> Vector {
     let tuning = &turn.content().tuning.weapons[fighter.weapon.index()];
     let weapon = fighter.weapon;
+    let rewound = turn.rewound(shooter.player).as_millis_f64().round();
+    let rewound_ms = rewound.min(f64::from(REWOUND_MS_MAX)) as u16;
     let mut first = None;
     for pellet in pellets(tuning, aim, shooter.id, turn) {
         let wall = solids.ray(eye, along(eye, pellet, RANGE_METRES)).end;
@@ -231,7 +233,8 @@ fn fire(
         if let Some((victim, at, is_head)) = struck {
             let damage = tuning.damage * if is_head { HEAD_TIMES } else { 1.0 };
             let knock = scale(pellet, tuning.knock * tuning.damage);
-            hurts.push(Hurt { victim, by: Some(shooter.id), weapon, damage, knock, is_head, at });
+            let by = Some(shooter.id);
+            hurts.push(Hurt { victim, by, weapon, damage, knock, is_head, at, rewound_ms });
         }
         first.get_or_insert(end);
     }

@@ -2,12 +2,14 @@
 //! at that tick, nothing that is hidden is ever told, and who is left alone is predicted exactly.
 //! `SAMETICK_SEEDS` and `SAMETICK_FIRST_SEED` choose others.
 
-use sametick::network::{Conditions, Host, Jitter, Loss, Network};
+mod harness;
+
+use harness::{STEP, Setup};
+use sametick::network::{Conditions, Jitter, Loss};
 use sametick::record::ROW_WORDS;
-use sametick::secure::Random;
 use sametick::{
-    Client, Dice, Entities, Game, Layouts, Model, Others, PlayerId, Precision, Rates, Server,
-    Slots, Span, Tick, Time, World,
+    Dice, Entities, Game, Layouts, Model, Others, PlayerId, Precision, Rates, Slots, Span, Tick,
+    Time, World,
 };
 use sametick_arena::{Arena, Command, Content, Entity, Fighter, Mode, Tuning, anything, map};
 use std::collections::BTreeMap;
@@ -16,7 +18,6 @@ use std::sync::LazyLock;
 
 /// Players are in, and their clocks are set.
 const SETTLED: Time = Time::from_millis(2_000);
-const STEP: Span = Span::millis(1);
 /// For how long the server's worlds are remembered.
 const REMEMBERED: usize = 100;
 
@@ -30,14 +31,6 @@ static CONTENTS: LazyLock<Vec<Content>> = LazyLock::new(|| {
     });
     contents.collect()
 });
-
-struct Seeded(Dice);
-
-impl Random for Seeded {
-    fn fill(&mut self, bytes: &mut [u8]) {
-        self.0.fill(bytes);
-    }
-}
 
 /// All that a seed decides.
 #[derive(Clone, Debug)]
@@ -88,21 +81,17 @@ struct Tally {
     exact: u64,
 }
 
-struct Guest {
-    host: Host,
-    client: Client<Arena>,
+/// What is known of one player.
+#[derive(Default)]
+struct Known {
     newest: Tick,
     predicted: BTreeMap<Tick, Fighter>,
 }
 
 struct Match {
     options: Options,
-    now: Time,
-    network: Network,
-    server_host: Host,
-    server: Server<Arena>,
-    guests: Vec<Guest>,
-    random: Seeded,
+    play: harness::Match,
+    known: Vec<Known>,
     layouts: Layouts,
     worlds: BTreeMap<Tick, World<Entity>>,
     tally: Tally,
@@ -110,93 +99,68 @@ struct Match {
 
 impl Match {
     fn new(options: Options) -> Self {
-        let mut random = Seeded(Dice::new(options.seed, 2));
-        let mut network = Network::new(options.seed);
-        network.set_default_conditions(options.conditions.clone());
-        let server_host = network.add_host();
         let tick_length = Span::micros(u64::from(1_000_000 / options.rate));
         let ticks_per_snapshot = (options.rate / 20).max(1);
-        let rates = Rates { tick_length, ticks_per_snapshot, ..options.model.rates };
-        let content = &CONTENTS[options.map];
-        let server = Server::open(content.clone(), options.seed, rates, Time::ZERO, &mut random);
-        let address = network.address(server_host);
-        let guests = (0..4).map(|_| {
-            let view = options.model.view;
-            let client = Client::open(address, content.clone(), view, Time::ZERO, &mut random);
-            let (newest, predicted) = (Tick(0), BTreeMap::new());
-            Guest { host: network.add_host(), client, newest, predicted }
+        let play = harness::Match::new(&Setup {
+            content: &CONTENTS[options.map],
+            rates: Rates { tick_length, ticks_per_snapshot, ..options.model.rates },
+            views: &[options.model.view; 4],
+            lines: std::slice::from_ref(&options.conditions),
+            seed: options.seed,
         });
-        let guests = guests.collect();
+        let known = play.guests.iter().map(|_| Known::default()).collect();
         let (layouts, worlds) = (Layouts::of::<Entity>(), BTreeMap::new());
-        let (now, tally) = (Time::ZERO, Tally::default());
-        Self { options, now, network, server_host, server, guests, random, layouts, worlds, tally }
+        Self { options, play, known, layouts, worlds, tally: Tally::default() }
     }
 
     fn step(&mut self) {
-        let (now, mut datagram) = (self.now, Vec::new());
-        while let Some(from) = self.network.receive(now, self.server_host, &mut datagram) {
-            let answer = self.server.receive(now, from, &mut datagram, &mut self.random);
-            if let Some(answer) = answer {
-                self.network.send(now, self.server_host, from, &answer);
-            }
-        }
-        let before = self.server.world().tick();
-        self.server.advance(now);
-        if self.server.world().tick() != before {
+        if self.play.step_server(|_, _| {}) {
             self.remember();
         }
-        while let Some((to, datagram)) = self.server.transmit(now) {
-            self.network.send(now, self.server_host, to, datagram);
-        }
-        for guest in 0..self.guests.len() {
+        for guest in 0..self.play.guests.len() {
             self.step_guest(guest);
         }
     }
 
     fn step_guest(&mut self, index: usize) {
-        let (now, mut datagram) = (self.now, Vec::new());
-        let server = self.network.address(self.server_host);
-        let guest = &mut self.guests[index];
-        while self.network.receive(now, guest.host, &mut datagram).is_some() {
-            guest.client.receive(now, &mut datagram);
-        }
-        if let (Some(me), Some(world)) = (guest.client.me(), guest.client.predicted()) {
+        let now = self.play.now;
+        self.play.receive(index, |_| {});
+        let client = &mut self.play.guests[index].client;
+        if let (Some(me), Some(world)) = (client.me(), client.predicted()) {
             // Keys are held for as long at every rate.
             let tick = u64::from(world.tick().0) * 60 / u64::from(self.options.rate);
             let wish = anything(self.options.seed, tick as u32, me);
             let fire = wish.fire && self.options.is_war;
-            guest.client.command(Command { fire, ready: true, ..wish });
+            client.command(Command { fire, ready: true, ..wish });
         }
-        guest.client.advance(now);
+        client.advance(now);
         if (now - Time::ZERO).as_micros().is_multiple_of(16_000) {
-            guest.client.view(now);
+            client.view(now);
         }
-        guest.client.take_effects();
-        if let (Some(world), Some((_, own))) =
-            (guest.client.predicted(), guest.client.own::<Fighter>())
-        {
-            guest.predicted.insert(world.tick(), own.clone());
-            while guest.predicted.len() > 2 * REMEMBERED {
-                guest.predicted.pop_first();
+        client.take_effects();
+        let known = &mut self.known[index];
+        if let (Some(world), Some((_, own))) = (client.predicted(), client.own::<Fighter>()) {
+            known.predicted.insert(world.tick(), own.clone());
+            while known.predicted.len() > 2 * REMEMBERED {
+                known.predicted.pop_first();
             }
         }
-        while let Some(datagram) = guest.client.transmit(now) {
-            self.network.send(now, guest.host, server, datagram);
-        }
-        assert_eq!(guest.client.malformed(), 0);
-        let newest = guest.client.snapshot().map(World::tick);
-        if let Some(tick) = newest.filter(|tick| *tick > guest.newest) {
-            guest.newest = tick;
+        assert_eq!(client.malformed(), 0);
+        let newest = client.snapshot().map(World::tick);
+        self.play.send(index);
+        if let Some(tick) = newest.filter(|tick| *tick > known.newest) {
+            known.newest = tick;
             self.check_snapshot(index);
         }
     }
 
     /// Keeps the server's world, and compares what clients foretold of it.
     fn remember(&mut self) {
-        let world = self.server.world();
-        for guest in self.guests.iter().filter(|_| self.now > SETTLED) {
+        let world = self.play.server.world();
+        let guests = self.play.guests.iter().zip(&self.known);
+        for (guest, known) in guests.filter(|_| self.play.now > SETTLED) {
             let own = guest.client.me().and_then(|me| world.owned::<Fighter>(me));
-            if let (Some((_, own)), Some(predicted)) = (own, guest.predicted.get(&world.tick())) {
+            if let (Some((_, own)), Some(predicted)) = (own, known.predicted.get(&world.tick())) {
                 self.tally.predicted += 1;
                 self.tally.exact += u64::from(own == predicted);
             }
@@ -210,7 +174,7 @@ impl Match {
     /// What a client has is what it may see, as the server had it: of that tick or, if a part was lost, of one
     /// before.
     fn check_snapshot(&mut self, index: usize) {
-        let client = &self.guests[index].client;
+        let client = &self.play.guests[index].client;
         let (Some(snapshot), Some(me)) = (client.snapshot(), client.me()) else { return };
         let content = &CONTENTS[self.options.map];
         let world = self.worlds.get(&snapshot.tick()).expect("a snapshot of a tick that was");
@@ -236,7 +200,7 @@ impl Match {
             seen += u64::from(of_now);
         }
         let may_see = may_see.len() as u64;
-        if self.options.is_clean() && self.now > SETTLED {
+        if self.options.is_clean() && self.play.now > SETTLED {
             assert_eq!(seen, may_see, "{me:?} at {:?} lacks something", snapshot.tick());
         }
         self.tally.snapshots += 1;
@@ -260,9 +224,9 @@ fn record(layouts: &Layouts, precision: Precision, entity: &Entity) -> Vec<u32> 
 
 fn run(options: &Options) -> Tally {
     let mut play = Match::new(options.clone());
-    while play.now < Time::from_millis(options.millis) {
+    while play.play.now < Time::from_millis(options.millis) {
         play.step();
-        play.now += STEP;
+        play.play.now += STEP;
     }
     let tally = play.tally;
     assert!(tally.snapshots > 20 && tally.predicted > 20, "nobody played: {tally:?}");

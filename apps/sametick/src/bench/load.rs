@@ -15,8 +15,8 @@ use std::time::Duration;
 
 pub(crate) const EXAMPLES: &str = "Examples:
   sametick bench load --players 128 --snapshot-rate 60
-  sametick bench load --players 256 --all-visible --json
-  sametick bench load --players 1000 --seconds 5     on the open field, as far as one sees
+  sametick bench load --players 256 --json
+  sametick bench load --players 1000 --map field     each told of those it may see
   sametick bench load --players 64 --tick-rate 400 --snapshot-rate 400
   sametick bench load --curve --svg load.svg         from 2 to 1000 players, as a table and a picture";
 
@@ -31,12 +31,10 @@ pub(crate) struct Options {
     /// Snapshots a second; what does not divide the ticks is rounded down to what does
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
     snapshot_rate: u32,
-    /// Where they play: corners, halls or field
-    #[arg(long, default_value = "field")]
-    map: String,
-    /// Everyone is told of everyone, wherever they stand
-    #[arg(long)]
-    all_visible: bool,
+    /// Where they play, corners, halls or field, each told of those it may see; without it on the field, everyone told
+    /// of everyone
+    #[arg(long, value_name = "NAME")]
+    map: Option<String>,
     /// How the game is served and seen
     #[arg(long, default_value = "half_life", value_parser = super::server::model)]
     model: Model,
@@ -60,6 +58,16 @@ pub(crate) struct Options {
     json: bool,
 }
 
+impl Options {
+    fn map(&self) -> &str {
+        self.map.as_deref().unwrap_or("field")
+    }
+
+    fn all_visible(&self) -> bool {
+        self.map.is_none()
+    }
+}
+
 /// Everyone joins, queues grow, round trips become known.
 const WARM_UP_SECONDS: u32 = 4;
 
@@ -73,11 +81,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
 }
 
 fn content(options: &Options) -> anyhow::Result<Content> {
-    let known = map::MAPS.iter().find(|(name, _)| *name == options.map);
+    let known = map::MAPS.iter().find(|(name, _)| *name == options.map());
     let names = || map::MAPS.map(|(name, _)| name).join(", ");
-    let (_, text) = known.with_context(|| format!("no map {:?}: {}", options.map, names()))?;
+    let (_, text) = known.with_context(|| format!("no map {:?}: {}", options.map(), names()))?;
     let mut content = Content::new(text, Mode::FreeForAll)?;
-    content.tuning.sees_all = options.all_visible;
+    content.tuning.sees_all = options.all_visible();
     Ok(content)
 }
 
@@ -104,8 +112,8 @@ fn measure(options: &Options, content: &Content) -> anyhow::Result<Report> {
             "players": options.players,
             "tick_rate": options.tick_rate,
             "snapshot_rate": options.snapshot_rate,
-            "map": options.map,
-            "all_visible": options.all_visible,
+            "map": options.map(),
+            "all_visible": options.all_visible(),
             "model": options.model.name,
             "ping": options.ping,
             "seconds": options.seconds,

@@ -3,6 +3,7 @@
 use super::skill;
 use super::tally::Tally;
 use crate::content::{Ground, Shelf};
+use sametick::health::{Health, Link as Carrier, Work};
 use sametick::secure::{ClientToken, Random};
 use sametick::{Client, ClientEvent, Peer, Span, Tick, Time, View};
 use sametick_arena::bot::{Bot, Skill};
@@ -14,6 +15,9 @@ use std::sync::Arc;
 
 /// For so many ticks one's own predictions are remembered, to be compared with what became of them.
 const REMEMBERED_MAX: usize = 512;
+
+/// How often the line is looked at, at most.
+const EXAMINED_EVERY: Span = Span::millis(8);
 
 /// One player.
 pub(crate) struct Player {
@@ -31,6 +35,9 @@ pub(crate) struct Player {
     /// Where it thought to be, by tick.
     predicted: VecDeque<(Tick, Fighter)>,
     tally: Tally,
+    health: Health,
+    /// When it was last asked how the line is.
+    examined_at: Time,
 }
 
 /// What a player needs to begin.
@@ -62,6 +69,8 @@ impl Player {
             snapshot: Tick(0),
             predicted: VecDeque::new(),
             tally: Tally::default(),
+            health: Health::new(Carrier::Datagrams),
+            examined_at: now,
         }
     }
 
@@ -73,6 +82,7 @@ impl Player {
         }
         self.compare();
         self.think(now);
+        self.examine(now);
         // What happens to be seen is of no use here, but is not to pile up.
         self.client.take_effects();
     }
@@ -162,6 +172,20 @@ impl Player {
             self.tally.corrected_metres_max = self.tally.corrected_metres_max.max(off);
         }
         self.tally.compared += 1;
+    }
+
+    /// Takes down how the line is, about as often as a screen would be drawn.
+    fn examine(&mut self, now: Time) {
+        let frame = now - self.examined_at;
+        if frame < EXAMINED_EVERY || !self.has_joined() || self.is_over() {
+            return;
+        }
+        self.examined_at = now;
+        let work = Work { frame, repredicted: Span::ZERO };
+        self.health.frame(now, work, self.client.observe());
+        if let Some(warning) = self.health.warning() {
+            self.tally.warn(warning);
+        }
     }
 
     /// Decides once a tick.

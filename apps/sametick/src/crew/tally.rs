@@ -1,9 +1,11 @@
 //! What headless players met with, one by one and all together.
 
 use sametick::channel::CloseReason;
+use sametick::health::{Kind, Severity, Warning, Whose};
 use sametick::secure::Denial;
 use sametick::{Span, Time};
 use serde_json::{Value, json};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// What one player met with.
@@ -27,6 +29,18 @@ pub(crate) struct Tally {
     pub(crate) late_commands: u64,
     pub(crate) malformed: u64,
     pub(crate) bytes_received: u64,
+    /// The worst that it was warned of.
+    pub(crate) warning: Option<Warning>,
+}
+
+impl Tally {
+    /// Keeps the worse warning, with its newest words.
+    pub(crate) fn warn(&mut self, warning: &Warning) {
+        let rank = |warning: &Warning| (Reverse(warning.severity), warning.kind);
+        if self.warning.as_ref().is_none_or(|known| rank(warning) <= rank(known)) {
+            self.warning = Some(warning.clone());
+        }
+    }
 }
 
 /// What they all met with.
@@ -58,16 +72,26 @@ impl Summary {
         reasons
     }
 
-    /// The median, the 95th percentile and the largest of a figure of those who joined.
-    fn spread(&self, figure: impl Fn(&Tally) -> f64) -> [f64; 3] {
+    /// The worst warning of each player: of each kind one, and to how many it was the worst.
+    fn warnings(&self) -> BTreeMap<Kind, (&Warning, usize)> {
+        let mut warnings = BTreeMap::new();
+        for warning in self.tallies.iter().filter_map(|tally| tally.warning.as_ref()) {
+            warnings.entry(warning.kind).or_insert((warning, 0)).1 += 1;
+        }
+        warnings
+    }
+
+    /// The least, the median, the 95th percentile and the largest of a figure of those who joined.
+    fn spread(&self, figure: impl Fn(&Tally) -> f64) -> [f64; 4] {
         let joined = self.tallies.iter().filter(|tally| tally.joined_at.is_some());
         let mut values: Vec<f64> = joined.map(figure).collect();
         values.sort_by(f64::total_cmp);
         let at = |share: f64| values.get((values.len() as f64 * share) as usize).or(values.last());
-        [at(0.5), at(0.95), values.last()].map(|value| value.copied().unwrap_or(0.0))
+        [values.first(), at(0.5), at(0.95), values.last()]
+            .map(|value| value.copied().unwrap_or(0.0))
     }
 
-    fn figures(&self) -> [(&'static str, &'static str, [f64; 3]); 6] {
+    fn figures(&self) -> [(&'static str, &'static str, [f64; 4]); 6] {
         let per_second =
             |count: u64, tally: &Tally| count as f64 / tally.played.as_seconds_f64().max(0.001);
         let trip = |tally: &Tally| tally.round_trip.map_or(0.0, Span::as_millis_f64);
@@ -104,8 +128,14 @@ impl Summary {
             self.reasons().into_iter().map(|(reason, count)| format!("{reason}: {count}"));
         lines.extend(reasons.map(|reason| format!("  {reason}")));
         lines.push(format!("{:<24}{:>10}{:>10}{:>10}", "each player", "median", "95 %", "most"));
-        for (_, title, [median, high, most]) in self.figures() {
+        for (_, title, [_, median, high, most]) in self.figures() {
             lines.push(format!("  {title:<22}{median:>10.1}{high:>10.1}{most:>10.1}"));
+        }
+        for (warning, players) in self.warnings().into_values() {
+            let mark = if warning.severity == Severity::Severe { '■' } else { '▲' };
+            let who = if players == 1 { "player" } else { "players" };
+            let whose = whose(warning.whose);
+            lines.push(format!("{mark} {players} {who}, {whose}: {}", warning.sentence));
         }
         lines.join("\n") + "\n"
     }
@@ -122,12 +152,30 @@ impl Summary {
             "compared": self.tallies.iter().map(|tally| tally.compared).sum::<u64>(),
             "malformed": self.tallies.iter().map(|tally| tally.malformed).sum::<u64>(),
         });
-        for (name, _, [median, high, most]) in self.figures() {
+        let warnings = self.warnings().into_values().map(|(warning, players)| {
+            json!({
+                "kind": words(&format!("{:?}", warning.kind)),
+                "whose": whose(warning.whose),
+                "is_severe": warning.severity == Severity::Severe,
+                "players": players,
+                "sentence": warning.sentence,
+            })
+        });
+        report["warnings"] = warnings.collect();
+        for (name, _, [least, median, high, most]) in self.figures() {
             report[name] = json!({
-                "median": rounded(median), "percentile_95": rounded(high), "max": rounded(most),
+                "min": rounded(least), "median": rounded(median), "percentile_95": rounded(high), "max": rounded(most),
             });
         }
         report
+    }
+}
+
+fn whose(whose: Whose) -> &'static str {
+    match whose {
+        Whose::Line => "line",
+        Whose::Computer => "computer",
+        Whose::Server => "server",
     }
 }
 
@@ -160,5 +208,28 @@ mod tests {
         assert_eq!(report["reasons"]["denied, server full"], 1);
         assert_eq!(report["reasons"]["no answer"], 1);
         assert!(summary.text().starts_with("1 of 3 joined"));
+    }
+
+    #[test]
+    fn a_summary_tells_each_players_worst_warning() {
+        let warned = |kind, severity, sentence: &str| Warning {
+            kind,
+            whose: Whose::Line,
+            severity,
+            sentence: sentence.to_owned(),
+            since: Time::ZERO,
+        };
+        let late = warned(Kind::Late, Severity::Warning, "Commands arrive late.");
+        let lost = warned(Kind::Lost, Severity::Severe, "30 % of updates are lost.");
+        let mut one = Tally::default();
+        [&late, &lost, &late].into_iter().for_each(|warning| one.warn(warning));
+        let mut other = Tally::default();
+        other.warn(&late);
+        let tallies = vec![one, other.clone(), other];
+        let summary = Summary { asked: 3, seconds: 2.0, tallies };
+        let text = summary.text();
+        assert!(text.contains("■ 1 player, line: 30 % of updates are lost.\n"), "{text}");
+        assert!(text.contains("▲ 2 players, line: Commands arrive late.\n"), "{text}");
+        assert_eq!(summary.json()["warnings"][1]["players"], 2);
     }
 }

@@ -23,6 +23,8 @@ pub(crate) enum Line<'a> {
         address: String,
         what: String,
         metrics: Option<String>,
+        /// To be opened in a browser.
+        pages: Vec<String>,
     },
     /// Works, but whoever started it should know.
     Warning(&'a str),
@@ -108,10 +110,15 @@ const WRAPPING: &str = "\x1b[?7h";
 impl Line<'_> {
     fn text(&self) -> String {
         match self {
-            Self::Listening { address, what, metrics } => {
+            Self::Listening { address, what, metrics, pages } => {
                 let metrics =
                     metrics.as_ref().map(|at| format!("; figures at http://{at}/metrics"));
-                format!("listening on {address}: {what}{}", metrics.unwrap_or_default())
+                let metrics = metrics.unwrap_or_default();
+                let pages = match &pages[..] {
+                    [] => String::new(),
+                    pages => format!("\n         play at {}", pages.join(" or ")),
+                };
+                format!("listening on {address}: {what}{metrics}{pages}")
             }
             Self::Warning(warning) => format!("warning: {warning}"),
             Self::Joined { player } => format!("player {player} joined"),
@@ -135,9 +142,10 @@ impl Line<'_> {
 
     fn json(&self, now: Time) -> Value {
         let (event, mut object) = match self {
-            Self::Listening { address, what, metrics } => {
-                ("listening", json!({ "address": address, "what": what, "metrics": metrics }))
-            }
+            Self::Listening { address, what, metrics, pages } => (
+                "listening",
+                json!({ "address": address, "what": what, "metrics": metrics, "pages": pages }),
+            ),
             Self::Warning(warning) => ("warning", json!({ "warning": warning })),
             Self::Joined { player } => ("joined", json!({ "player": player })),
             Self::Left { player, reason } => {

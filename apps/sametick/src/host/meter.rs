@@ -4,7 +4,7 @@ use super::figures::{BUCKETS_MICROS, Drops, Figures, Standing};
 use sametick::secure::{Denial, DropReason};
 use sametick::{Server, Span, Time};
 use sametick_arena::Arena;
-use sametick_links::UdpLink;
+use sametick_links::Both;
 use std::collections::VecDeque;
 
 /// Medians are of so many ticks.
@@ -78,7 +78,7 @@ impl Meter {
         &mut self,
         now: Time,
         server: &Server<Arena>,
-        link: &UdpLink,
+        link: &Both,
         bots: usize,
     ) -> Figures {
         let mut recent: Vec<Span> = self.recent.iter().copied().collect();
@@ -87,8 +87,10 @@ impl Meter {
             let index = (recent.len() as f64 * share) as usize;
             recent.get(index).or(recent.last()).copied().unwrap_or(Span::ZERO)
         };
-        let (socket, late) = (link.statistics(), server.repeated());
-        let (bytes_in, bytes_out) = (socket.bytes_received, socket.bytes_sent);
+        let (socket, late) = (link.udp.statistics(), server.repeated());
+        let web = link.web.as_ref().map(|web| web.statistics()).unwrap_or_default();
+        let (bytes_in, bytes_out) =
+            (socket.bytes_received + web.received_bytes, socket.bytes_sent + web.sent_bytes);
         let [bytes_in_rate, bytes_out_rate, late_rate] =
             self.rates(now, [bytes_in, bytes_out, late]);
         let gate = server.listener().gate_counters();
@@ -105,8 +107,8 @@ impl Meter {
             tick_sum: self.sum,
             bytes_in,
             bytes_out,
-            datagrams_in: socket.received,
-            datagrams_out: socket.sent,
+            datagrams_in: socket.received + web.received,
+            datagrams_out: socket.sent + web.sent,
             bytes_in_per_second: bytes_in_rate,
             bytes_out_per_second: bytes_out_rate,
             late_commands: late,
@@ -115,7 +117,11 @@ impl Meter {
             drops: Drops {
                 listener: server.listener().drops(),
                 gate: DropReason::ALL.iter().map(|reason| gate.dropped(*reason)).sum(),
-                unsent: socket.blocked + socket.unreachable + socket.failed,
+                unsent: socket.blocked
+                    + socket.unreachable
+                    + socket.failed
+                    + web.dropped_out
+                    + web.unreachable,
             },
             accepted: gate.accepted(),
             denied: Denial::ALL.map(|denial| (denial, gate.denied(denial))).to_vec(),

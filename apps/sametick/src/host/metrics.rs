@@ -27,7 +27,7 @@ impl Board {
         }
     }
 
-    fn read(&self) -> Figures {
+    pub(crate) fn read(&self) -> Figures {
         self.0.lock().map(|figures| figures.clone()).unwrap_or_default()
     }
 }

@@ -122,6 +122,10 @@ fn example(name: &str) -> &'static str {
         "minutes" => "60",
         "metrics" => "\"127.0.0.1:9100\"",
         "record" => "\"match.sametick\"",
+        "page" | "webtransport" => "\"0.0.0.0:4080\"",
+        "cert" => "\"certificate.pem\"",
+        "key" => "\"certificate.key\"",
+        "origin" => "\"https://game.example.org\"",
         _ => "\"server.key\"",
     }
 }

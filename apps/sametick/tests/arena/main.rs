@@ -49,7 +49,8 @@ fn play_ends_when_its_time_is_over() {
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].contains("listening on 127.0.0.1:"), "{text}");
     assert!(lines[0].contains("join with `sametick bots --connect 127.0.0.1:"), "{text}");
-    assert!(lines[1].contains("warning: open mode"), "{text}");
+    assert!(lines[1].contains("play at http://127.0.0.1:"), "{text}");
+    assert!(lines[2].contains("warning: open mode"), "{text}");
     assert!(text.contains(" stopped after 2 s and "), "{text}");
     assert!(!text.contains('\x1b'), "nothing for terminals goes into a file");
 }

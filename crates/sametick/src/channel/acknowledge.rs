@@ -198,6 +198,8 @@ impl Sent {
         while let Some(packet) = self.flying.front().copied().filter(|p| now - p.at >= expiry) {
             self.flying.pop_front();
             self.resolved.push_back(Resolved { packet, delivered: false });
+            // A line may have become slower than that all of a sudden: with more patience it is measured again.
+            self.expiry = (expiry * 2).min(EXPIRY_FIRST).max(expiry);
         }
     }
 
@@ -279,6 +281,26 @@ mod tests {
             let told = ordered.acknowledge(Time::ZERO).unwrap();
             prop_assert!(sorted.iter().all(|n| newest - n > 32 || told.covers(*n)));
         }
+    }
+
+    #[test]
+    fn a_line_that_becomes_slow_all_of_a_sudden_is_measured_again() {
+        let mut sent = Sent::default();
+        let (mut now, mut delivered) = (Time::ZERO, 0);
+        for number in 1..=400_u64 {
+            now += Span::millis(16);
+            sent.add(packet(number, now));
+            // At first an answer takes 16 ms, later 320.
+            let answered = if number <= 100 { number } else { number.saturating_sub(20) };
+            let told = Acknowledgement { newest: answered, before: u32::MAX, delay: Span::ZERO };
+            sent.acknowledge(now + Span::millis(15), told);
+            sent.expire(now + Span::millis(15));
+            while let Some(resolved) = sent.next_resolved() {
+                delivered += u32::from(resolved.delivered);
+            }
+        }
+        assert!(sent.round_trip().smoothed > Some(Span::millis(300)), "{:?}", sent.round_trip());
+        assert!(delivered > 340, "{delivered}");
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod reliable;
 mod statistics;
 #[cfg(test)]
 mod tests;
+mod told;
 mod unreliable;
 
 pub use acknowledge::RoundTrip;
@@ -35,6 +36,7 @@ use packet::{Body, HEAD_BYTES_MAX, Payload};
 use rate::Rate;
 pub(crate) use reliable::FRAGMENT_BYTES_MAX;
 use reliable::{Incoming, Outgoing};
+use told::Told;
 use unreliable::{Inbox, Next, Outbox};
 
 /// What a channel tells the layer above.
@@ -139,6 +141,7 @@ pub struct Channel {
     trap_set: u64,
     dice: Dice,
     sent: Sent,
+    told: Told,
     received: Received,
     outgoing: Outgoing,
     incoming: Incoming,
@@ -173,6 +176,7 @@ impl Channel {
             trap_set: 0,
             dice,
             sent: Sent::default(),
+            told: Told::default(),
             received: Received::default(),
             outgoing: Outgoing::default(),
             incoming: Incoming::default(),
@@ -311,6 +315,10 @@ impl Channel {
         if let Some(told) = head.acknowledged {
             self.newest_acknowledged = self.newest_acknowledged.max(told.newest);
             self.sent.acknowledge(now, told);
+            let [arrived, missing] =
+                self.told.take(told, self.settings.first_number, self.trap_set);
+            self.statistics.packets_told_arrived += u64::from(arrived);
+            self.statistics.packets_told_missing += u64::from(missing);
             self.resolve(now, tell);
         }
         match head.goodbye {

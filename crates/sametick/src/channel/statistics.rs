@@ -15,6 +15,10 @@ pub struct Statistics {
     pub packets_delivered: u64,
     /// And did not.
     pub packets_lost: u64,
+    /// Packets of ours that the other end says to have, counted when it can have nothing more to say of them.
+    pub packets_told_arrived: u64,
+    /// And says not to have, whatever was lost of what it said.
+    pub packets_told_missing: u64,
     /// Packets that came, whatever became of them: the sum of `packets_taken` and the drops of packets.
     pub packets_received: u64,
     /// Packets that came and were in order.

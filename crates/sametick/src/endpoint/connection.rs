@@ -3,7 +3,7 @@
 use crate::bits::BitWriter;
 use crate::channel::{Channel, CloseReason, DATAGRAM_BYTES_MAX, Event, Settings, State};
 use crate::peer::Peer;
-use crate::secure::{ConnectionId, HALF_OPEN_TIMEOUT, Opener, Refusal, Resume, Sealer};
+use crate::secure::{ConnectionId, HALF_OPEN_TIMEOUT, Opener, Refusal, Resume, Sealer, TlsSession};
 use crate::time::{Span, Time};
 
 /// How long a connection that is over still answers, counted from when it ended: an end that did not
@@ -98,6 +98,11 @@ impl Connection {
         }
     }
 
+    /// Whether a TLS session around its packets protects them, and they are not sealed.
+    pub(super) fn is_within_tls(&self) -> bool {
+        self.opener.is_passthrough()
+    }
+
     /// Where the other end is at present.
     pub(super) fn peer(&self) -> Peer {
         self.path.peer
@@ -109,9 +114,14 @@ impl Connection {
     pub(super) fn open<'a>(
         &mut self,
         peer: Peer,
+        session: Option<TlsSession>,
         datagram: &'a mut [u8],
     ) -> Result<(u64, &'a [u8]), Refusal> {
         let bytes = datagram.len() as u64;
+        // What is not sealed is genuine only in the very session that shook hands.
+        if self.opener.is_passthrough() && (session.is_none() || peer != self.path.peer) {
+            return Err(Refusal::Forged);
+        }
         let packet = self.opener.open_in_place(datagram)?;
         if packet.flags != 0 {
             return Err(Refusal::Malformed);

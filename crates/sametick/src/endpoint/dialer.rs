@@ -9,7 +9,8 @@ use crate::channel::{
 };
 use crate::peer::Peer;
 use crate::secure::{
-    ClientToken, Connected, ConnectionId, Denial, Knock, Outcome, Random, ResetToken, is_handshake,
+    ClientToken, Connected, ConnectionId, Denial, Knock, Outcome, Random, ResetToken, TlsSession,
+    is_handshake,
 };
 use crate::time::{Span, Time};
 
@@ -39,6 +40,8 @@ pub struct Dialer {
     server: Peer,
     settings: Settings,
     seed: u64,
+    /// Around all its datagrams, if it is so.
+    session: Option<TlsSession>,
     stage: Stage,
     /// Reliable messages that wait for the connection, within what it will take.
     early: Vec<Vec<u8>>,
@@ -70,6 +73,7 @@ impl Dialer {
             server,
             settings,
             seed: u64::from_le_bytes(seed),
+            session: None,
             stage: Stage::Knocking(Box::new(Knock::new(token, now, random))),
             early: Vec::new(),
             drops: ListenerDrops::default(),
@@ -77,6 +81,18 @@ impl Dialer {
             body: BitWriter::fixed(BODY_BYTES_MAX),
             datagram: Vec::with_capacity(DATAGRAM_BYTES_MAX),
         }
+    }
+
+    /// Knocks through a TLS session that a link has vouched for: the same handshake, after which
+    /// packets are not sealed a second time. Whoever hands in datagrams that did not come through that
+    /// session takes the protection away. Call it before the first [`transmit`](Dialer::transmit).
+    pub fn within(mut self, session: TlsSession) -> Self {
+        self.stage = match self.stage {
+            Stage::Knocking(knock) => Stage::Knocking(Box::new(knock.within(session))),
+            stage => stage,
+        };
+        self.session = Some(session);
+        self
     }
 
     /// Whether messages go both ways.
@@ -164,7 +180,7 @@ impl Dialer {
                         tell(DialerEvent::Left(CloseReason::Reset));
                     }
                 } else if !is_handshake(datagram) {
-                    match connection.open(self.server, datagram) {
+                    match connection.open(self.server, self.session, datagram) {
                         Ok(opened) => {
                             self.packets_taken += 1;
                             connection.take(now, opened, &mut |event| {

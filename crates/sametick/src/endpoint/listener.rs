@@ -7,9 +7,9 @@ use crate::channel::{
 };
 use crate::peer::Peer;
 use crate::secure::{
-    Accepted, Applicant, ConnectionId, Counters, Denial, Gate, GateConfig, HALF_OPEN_TIMEOUT,
-    Place, Random, Refusal, Reply, Resume, TokenKey, TokenLog, Verdict, connection_id_of,
-    is_handshake,
+    Accepted, Applicant, Arrival, ConnectionId, Counters, Denial, Gate, GateConfig,
+    HALF_OPEN_TIMEOUT, Place, Random, Refusal, Reply, Resume, TlsSession, TokenKey, TokenLog,
+    Verdict, connection_id_of, is_handshake,
 };
 use crate::time::{Span, Time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -202,8 +202,35 @@ impl Listener {
         random: &mut dyn Random,
         tell: &mut impl FnMut(ListenerEvent<'_>),
     ) -> Option<Answer> {
+        self.receive_from(now, (peer, None), datagram, random, tell)
+    }
+
+    /// The same for a datagram that came in a TLS session, for which its link vouches: a client may ask
+    /// there that its packets not be sealed a second time. Tokens, limits and counters are the same.
+    /// Those packets count in that session only, so a link gives every session a peer of its own.
+    pub fn receive_within(
+        &mut self,
+        now: Time,
+        (peer, session): (Peer, TlsSession),
+        datagram: &mut [u8],
+        random: &mut dyn Random,
+        tell: &mut impl FnMut(ListenerEvent<'_>),
+    ) -> Option<Answer> {
+        self.receive_from(now, (peer, Some(session)), datagram, random, tell)
+    }
+
+    pub(crate) fn receive_from(
+        &mut self,
+        now: Time,
+        (peer, session): (Peer, Option<TlsSession>),
+        datagram: &mut [u8],
+        random: &mut dyn Random,
+        tell: &mut impl FnMut(ListenerEvent<'_>),
+    ) -> Option<Answer> {
         if is_handshake(datagram) {
-            return self.receive_handshake(now, peer, datagram, random);
+            let unix_seconds = self.unix_seconds(now);
+            let arrival = Arrival { now, unix_seconds, peer, session };
+            return self.receive_handshake(arrival, datagram, random);
         }
         let Some(id) = connection_id_of(datagram) else {
             self.drops.malformed += 1;
@@ -214,7 +241,7 @@ impl Listener {
             self.drops.unknown_connection += 1;
             return self.gate.reset_for(now, peer, id, datagram.len()).map(Answer::Reset);
         };
-        let opened = match connection.open(peer, datagram) {
+        let opened = match connection.open(peer, session, datagram) {
             Ok(opened) => opened,
             Err(refusal) => {
                 self.drops.count(refusal);
@@ -337,6 +364,16 @@ impl Listener {
         }
     }
 
+    /// A TLS session is over: who was in it cannot say anything any more, so its connection ends without
+    /// waiting for the time-out. A sealed connection may go on elsewhere and is left alone.
+    pub fn session_ended(&mut self, now: Time, peer: Peer) {
+        let is_in_it = |c: &&mut Box<Connection>| c.is_within_tls() && c.peer() == peer;
+        let gone = self.connections.iter_mut().flatten().find(is_in_it);
+        if let Some(id) = gone.map(|connection| connection.id) {
+            self.close(now, id, CloseReason::Left);
+        }
+    }
+
     /// Has a connection looked after at once.
     fn wake(&mut self, connection: ConnectionId) {
         let slot = usize::from(connection.slot());
@@ -349,6 +386,11 @@ impl Listener {
     /// What was counted and measured on a connection.
     pub fn statistics(&self, of: ConnectionId) -> Option<Statistics> {
         self.iter().find(|connection| connection.id == of).map(|c| c.channel.statistics())
+    }
+
+    /// Whether a client's packets travel unsealed in a TLS session; none if it is not here.
+    pub fn is_within_tls(&self, of: ConnectionId) -> Option<bool> {
+        self.iter().find(|connection| connection.id == of).map(Connection::is_within_tls)
     }
 
     /// Where a client is at present.
@@ -387,16 +429,15 @@ impl Listener {
 
     fn receive_handshake(
         &mut self,
-        now: Time,
-        peer: Peer,
+        arrival: Arrival,
         datagram: &[u8],
         random: &mut dyn Random,
     ) -> Option<Answer> {
+        let Arrival { now, peer, .. } = arrival;
         if now - self.cookie_secret_at >= COOKIE_SECRET_LASTS {
             self.gate.rotate_cookie_secret(now, random);
             self.cookie_secret_at = now;
         }
-        let unix_seconds = self.unix_seconds(now);
         let (connections, half_open, tick) = (&self.connections, &self.half_open, self.tick);
         let mut admit = |applicant: &Applicant| {
             let others = half_open.values().filter(|c| c.client_id != applicant.client_id);
@@ -413,7 +454,7 @@ impl Listener {
                 .ok_or(Denial::ServerFull)?;
             Ok(Place { slot, tick })
         };
-        match self.gate.receive(now, unix_seconds, peer, datagram, random, &mut admit) {
+        match self.gate.receive_from(arrival, datagram, random, &mut admit) {
             Verdict::Dropped(_) => None,
             Verdict::Reply(reply) => Some(Answer::Reply(reply)),
             Verdict::Accepted(accepted) => {

@@ -2,10 +2,10 @@
 //! anybody before that, and answers nobody with more bytes than it got.
 //!
 //! A hello is checked in this order, the cheap before the dear: length, version, form, protocol,
-//! expiry, whether it was accepted already, cookie, rate of its prefix, token, knowledge of the
-//! token's key, log of used tokens, server, the owner's will, and only then the key agreement. That
-//! the sender must know the key before the token counts as used keeps an eavesdropper from spending
-//! a token that it copied.
+//! the TLS session it claims, expiry, whether it was accepted already, cookie, rate of its prefix,
+//! token, knowledge of the token's key, log of used tokens, server, the owner's will, and only then the
+//! key agreement. That the sender must know the key before the token counts as used keeps an
+//! eavesdropper from spending a token that it copied.
 
 use super::connection_id::ConnectionId;
 use super::cookie::Cookies;
@@ -16,7 +16,7 @@ use super::hello::{
 };
 use super::limiter::{Limiter, Quota};
 use super::noise::Responder;
-use super::packet::{Protection, Side};
+use super::packet::{Protection, Side, TlsSession};
 use super::random::{Random, draw};
 use super::reset::Resets;
 use super::secret::Secret;
@@ -137,12 +137,13 @@ pub struct Gate {
     counters: Counters,
 }
 
-/// The moment and the sender of a datagram.
+/// The moment and the sender of a datagram, and the TLS session it came in, if it did.
 #[derive(Clone, Copy)]
-struct Arrival {
-    now: Time,
-    unix_seconds: u64,
-    peer: Peer,
+pub(crate) struct Arrival {
+    pub(crate) now: Time,
+    pub(crate) unix_seconds: u64,
+    pub(crate) peer: Peer,
+    pub(crate) session: Option<TlsSession>,
 }
 
 /// The owner's word on an applicant.
@@ -192,7 +193,18 @@ impl Gate {
         random: &mut dyn Random,
         admit: &mut dyn FnMut(&Applicant) -> Result<Place, Denial>,
     ) -> Verdict {
-        let arrival = Arrival { now, unix_seconds, peer };
+        let arrival = Arrival { now, unix_seconds, peer, session: None };
+        self.receive_from(arrival, datagram, random, admit)
+    }
+
+    /// The same for a datagram that may have come in a TLS session.
+    pub(crate) fn receive_from(
+        &mut self,
+        arrival: Arrival,
+        datagram: &[u8],
+        random: &mut dyn Random,
+        admit: Admit<'_>,
+    ) -> Verdict {
         let verdict = self.judge(arrival, datagram, random, admit);
         let verdict = verdict.unwrap_or_else(Verdict::Dropped);
         self.counters.count(&verdict);
@@ -259,7 +271,7 @@ impl Gate {
         random: &mut dyn Random,
         admit: Admit<'_>,
     ) -> Result<Verdict, DropReason> {
-        let Arrival { now, unix_seconds, peer } = arrival;
+        let Arrival { now, unix_seconds, peer, session } = arrival;
         let hello = Hello::read(datagram).map_err(|error| match error {
             NotHello::Length => DropReason::Length,
             NotHello::Version => DropReason::Version,
@@ -268,6 +280,10 @@ impl Gate {
         let bytes: &[u8; HELLO_BYTES] = datagram.try_into().map_err(|_| DropReason::Length)?;
         if hello.head.protocol_id != self.protocol_id {
             return Err(DropReason::Protocol);
+        }
+        // Nobody gets a connection whose packets travel in the clear.
+        if hello.is_within_tls && session.is_none() {
+            return Err(DropReason::Unvouched);
         }
         self.check_expiry(&hello.head, unix_seconds)?;
         let client_id = hello.head.client_id;
@@ -365,7 +381,7 @@ impl Gate {
         place: Place,
         random: &mut dyn Random,
     ) -> Result<Verdict, DropReason> {
-        let Arrival { now, unix_seconds, peer } = arrival;
+        let Arrival { now, unix_seconds, peer, session } = arrival;
         let connection_id = ConnectionId::new(place.slot, u16::from_le_bytes(draw(random)));
         let ticket = self.ticket(unix_seconds, &token, place, random);
         let welcome = Welcome {
@@ -389,7 +405,11 @@ impl Gate {
         self.log.insert(Token::id(hello.sealed_token));
         let client_id = token.head.client_id;
         let evicted = self.half_open.insert(now, (client_id, peer, connection_id), bytes, reply);
-        let (sealer, opener) = Protection::Sealed(keys).split(Side::Server, connection_id);
+        let protection = match session.filter(|_| hello.is_within_tls) {
+            Some(session) => Protection::Passthrough(session),
+            None => Protection::Sealed(keys),
+        };
+        let (sealer, opener) = protection.split(Side::Server, connection_id);
         Ok(Verdict::Accepted(Box::new(Accepted {
             client_id,
             user_data: token.user_data,

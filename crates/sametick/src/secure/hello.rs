@@ -16,7 +16,7 @@
 //! | 18 | 8 | expiry of the token, in unix seconds |
 //! | 26 | 8 | hello id: random, repeated by every answer |
 //! | 34 | 16 | cookie, zero before the first retry |
-//! | 50 | 1 | kind of token: 0 a backend's, 1 a resume ticket |
+//! | 50 | 1 | kind of token: 0 a backend's, 1 a resume ticket; the highest bit set if packets are not to be sealed |
 //! | 51 | 2 | length of the sealed token, 1 to 512 |
 //! | 53 | 512 | sealed token, then zeros |
 //! | 565 | 48 | Noise message 1, zero while the cookie is |
@@ -101,6 +101,8 @@ const RESET: u8 = 0x85;
 /// Set in the first byte of a handshake datagram, clear in that of a packet.
 pub(super) const HANDSHAKE_BIT: u8 = 0x80;
 
+/// Set beside the kind of token if packets are not to be sealed.
+const WITHIN_TLS_BIT: u8 = 0x80;
 const TOKEN_LENGTH_AT: usize = 51;
 const TOKEN_AT: usize = 53;
 const NOISE_1_AT: usize = TOKEN_AT + SEALED_TOKEN_BYTES_MAX;
@@ -132,6 +134,8 @@ pub struct Hello<'a> {
     pub sealed_token: &'a [u8],
     /// The client's half of the Noise handshake; zero if there is no cookie yet.
     pub noise: [u8; NOISE_1_BYTES],
+    /// Whether a TLS session around it protects the packets that follow, so that they travel unsealed.
+    pub is_within_tls: bool,
 }
 
 /// Why a datagram is no hello of this version.
@@ -156,7 +160,7 @@ impl<'a> Hello<'a> {
         bytes[18..26].copy_from_slice(&self.head.expires_unix_seconds.to_le_bytes());
         bytes[26..34].copy_from_slice(&self.hello_id);
         bytes[34..50].copy_from_slice(&self.cookie);
-        bytes[50] = self.head.kind.to_byte();
+        bytes[50] = self.head.kind.to_byte() | if self.is_within_tls { WITHIN_TLS_BIT } else { 0 };
         let token_bytes = self.sealed_token.len();
         bytes[TOKEN_LENGTH_AT..TOKEN_AT].copy_from_slice(&(token_bytes as u16).to_le_bytes());
         bytes[TOKEN_AT..][..token_bytes].copy_from_slice(self.sealed_token);
@@ -170,7 +174,7 @@ impl<'a> Hello<'a> {
         if bytes[0] != HELLO || bytes[1] != VERSION {
             return Err(NotHello::Version);
         }
-        let kind = TokenKind::from_byte(bytes[50]).ok_or(NotHello::Malformed)?;
+        let kind = TokenKind::from_byte(bytes[50] & !WITHIN_TLS_BIT).ok_or(NotHello::Malformed)?;
         let token_bytes = usize::from(u16::from_le_bytes(array(bytes, TOKEN_LENGTH_AT)));
         if !(1..=SEALED_TOKEN_BYTES_MAX).contains(&token_bytes) {
             return Err(NotHello::Malformed);
@@ -190,6 +194,7 @@ impl<'a> Hello<'a> {
             cookie: array(bytes, 34),
             sealed_token,
             noise: array(bytes, NOISE_1_AT),
+            is_within_tls: bytes[50] & WITHIN_TLS_BIT != 0,
         };
         if is_zero(&hello.cookie) && !is_zero(&hello.noise) {
             return Err(NotHello::Malformed);
@@ -451,9 +456,11 @@ mod tests {
                 (0..PADDING_AT, any::<u8>()).prop_map(|(at, byte)| {
                     let token = [3; 40];
                     let (cookie, noise) = ([5; 16], [6; 48]);
-                    let hello_id = [4; 8];
+                    let (hello_id, is_within_tls) = ([4; 8], false);
+                    let sealed_token = &token;
                     let mut hello =
-                        Hello { head: HEAD, hello_id, cookie, sealed_token: &token, noise }.write();
+                        Hello { head: HEAD, hello_id, cookie, sealed_token, noise, is_within_tls }
+                            .write();
                     hello[at] = byte;
                     hello.to_vec()
                 }),
@@ -471,10 +478,17 @@ mod tests {
     #[test]
     fn fields_stand_where_the_tables_say() {
         let (hello_id, cookie, noise) = ([4; 8], [5; 16], [6; 48]);
-        let hello = Hello { head: HEAD, hello_id, cookie, sealed_token: &[3; 40], noise };
+        let hello = Hello {
+            head: HEAD,
+            hello_id,
+            cookie,
+            sealed_token: &[3; 40],
+            noise,
+            is_within_tls: true,
+        };
         let bytes = hello.write();
         assert_eq!(bytes[..10], [0x81, 1, 8, 7, 6, 5, 4, 3, 2, 1]);
-        assert_eq!((bytes[26], bytes[34], bytes[50], bytes[51], bytes[52]), (4, 5, 1, 40, 0));
+        assert_eq!((bytes[26], bytes[34], bytes[50], bytes[51], bytes[52]), (4, 5, 0x81, 40, 0));
         assert_eq!((bytes[53], bytes[92], bytes[93]), (3, 3, 0));
         assert_eq!((bytes[564], bytes[565], bytes[612], bytes[613]), (0, 6, 6, 0));
         assert_eq!(Hello::read(&bytes), Ok(hello));

@@ -11,7 +11,7 @@ use super::hello::{
     WELCOME_BYTES_MAX, Welcome, prologue, put_noise, read_denied,
 };
 use super::noise::Initiator;
-use super::packet::{Opener, Protection, Sealer, Side};
+use super::packet::{Opener, Protection, Sealer, Side, TlsSession};
 use super::random::{Random, draw};
 use super::reset::ResetToken;
 use super::secret::Secret;
@@ -34,6 +34,8 @@ const COOKIE_KEPT: Span = Span::seconds(COOKIE_SECONDS - 1);
 pub struct Knock {
     token: ClientToken,
     hello_id: [u8; HELLO_ID_BYTES],
+    /// Around everything that is sent and received, if it is so.
+    session: Option<TlsSession>,
     /// From which each handshake's ephemeral key is derived.
     seed: Secret,
     handshakes: u32,
@@ -76,18 +78,12 @@ impl Knock {
     /// Begins to knock, for [`KNOCK_TIMEOUT`]. The first hello is due at once.
     pub fn new(token: ClientToken, now: Time, random: &mut dyn Random) -> Self {
         let hello_id = draw(random);
-        let hello = Hello {
-            head: token.head,
-            hello_id,
-            cookie: [0; COOKIE_BYTES],
-            sealed_token: &token.sealed,
-            noise: [0; NOISE_1_BYTES],
-        };
         Self {
+            hello: Box::new(hello(&token, hello_id, [0; COOKIE_BYTES], false)),
             hello_id,
+            session: None,
             seed: Secret::generate(random),
             handshakes: 0,
-            hello: Box::new(hello.write()),
             handshake: None,
             token,
             next_send: now,
@@ -100,6 +96,15 @@ impl Knock {
     /// Knocks until another moment.
     pub fn until(mut self, deadline: Time) -> Self {
         self.deadline = deadline;
+        self
+    }
+
+    /// Knocks through a TLS session: the same handshake, after which packets travel unsealed. Nothing may
+    /// have been transmitted yet.
+    pub fn within(mut self, session: TlsSession) -> Self {
+        assert!(self.interval == KNOCK_INTERVAL && self.handshake.is_none(), "it knocked already");
+        *self.hello = hello(&self.token, self.hello_id, [0; COOKIE_BYTES], true);
+        self.session = Some(session);
         self
     }
 
@@ -155,14 +160,7 @@ impl Knock {
         }
         // The prologue has changed, so the handshake is another and must have a key of its own:
         // the same would authenticate two messages under one nonce.
-        let hello = Hello {
-            head: self.token.head,
-            hello_id: self.hello_id,
-            cookie: retry.cookie,
-            sealed_token: &self.token.sealed,
-            noise: [0; NOISE_1_BYTES],
-        };
-        *self.hello = hello.write();
+        *self.hello = hello(&self.token, self.hello_id, retry.cookie, self.session.is_some());
         let mut ephemeral = self.seed.child(self.handshakes);
         if bug::is(Bug::KeysAgainAfterRestart) {
             ephemeral = self.token.psk.derive("sametick bug client");
@@ -181,8 +179,11 @@ impl Knock {
         let mut payload = [0; WELCOME_BYTES_MAX];
         let (length, keys) = initiator.finish(accept.noise, &mut payload)?;
         let welcome = Welcome::read(payload.get(..length)?)?;
-        let side = Side::Client;
-        let (sealer, opener) = Protection::Sealed(keys).split(side, welcome.connection_id);
+        let protection = match self.session.take() {
+            Some(session) => Protection::Passthrough(session),
+            None => Protection::Sealed(keys),
+        };
+        let (sealer, opener) = protection.split(Side::Client, welcome.connection_id);
         Some(Connected {
             connection_id: welcome.connection_id,
             tick: welcome.tick,
@@ -200,6 +201,17 @@ impl Knock {
             reset_token: ResetToken::from_bytes(welcome.reset_token),
         })
     }
+}
+
+/// A hello without its Noise message.
+fn hello(
+    token: &ClientToken,
+    hello_id: [u8; HELLO_ID_BYTES],
+    cookie: [u8; COOKIE_BYTES],
+    is_within_tls: bool,
+) -> [u8; HELLO_BYTES] {
+    let (head, sealed_token, noise) = (token.head, &token.sealed[..], [0; NOISE_1_BYTES]);
+    Hello { head, hello_id, cookie, sealed_token, noise, is_within_tls }.write()
 }
 
 impl fmt::Debug for Knock {

@@ -18,6 +18,7 @@
 //! The bytes are documented with their code: [`hello`] (the handshake), [`packet`] (established
 //! connections), [`token`] and [`client_token`].
 
+mod cipher;
 pub mod client_token;
 mod connection_id;
 mod cookie;
@@ -41,6 +42,7 @@ mod window;
 pub use client_token::{ClientToken, Grant, NotIssued, TokenIssuer};
 pub use connection_id::ConnectionId;
 pub use cookie::{COOKIE_SECONDS, Cookies};
+pub(crate) use gate::Arrival;
 pub use gate::{Gate, GateConfig, Past};
 pub use half_open::{HALF_OPEN_MAX, HALF_OPEN_TIMEOUT};
 pub use hello::{Denial, RESET_BYTES, is_handshake};
@@ -50,8 +52,10 @@ pub use noise::SessionKeys;
 pub use packet::{
     Exhausted, Opener, Packet, Protection, Refusal, Sealer, Side, TlsSession, connection_id_of,
 };
+pub use random::Random;
 pub(crate) use random::Seedling;
-pub use random::{Random, SystemRandom};
+#[cfg(not(target_arch = "wasm32"))]
+pub use random::SystemRandom;
 pub use reset::{RESET_INTERVAL, ResetToken};
 pub use secret::{SECRET_BYTES, Secret};
 pub use token::{

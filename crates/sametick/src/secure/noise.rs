@@ -13,7 +13,11 @@
 
 use curve25519_dalek::MontgomeryPoint;
 use snow::params::{CipherChoice, DHChoice, HashChoice, NoiseParams};
-use snow::resolvers::{CryptoResolver, RingResolver};
+use snow::resolvers::CryptoResolver;
+#[cfg(target_arch = "wasm32")]
+use snow::resolvers::DefaultResolver as Primitives;
+#[cfg(not(target_arch = "wasm32"))]
+use snow::resolvers::RingResolver as Primitives;
 use snow::types::{Cipher, Dh, Hash, Random as NoiseRandom};
 use snow::{Builder, Error, HandshakeState};
 use zeroize::Zeroize;
@@ -107,7 +111,7 @@ fn split(state: &mut HandshakeState) -> SessionKeys {
     SessionKeys { up: Secret::from_bytes(up), down: Secret::from_bytes(down) }
 }
 
-/// Ring's hash and cipher, our curve, and the ephemeral key that the caller drew.
+/// Hash and cipher, ring's where there is ring, our curve, and the ephemeral key that the caller drew.
 struct Resolver {
     ephemeral: Secret,
 }
@@ -122,11 +126,11 @@ impl CryptoResolver for Resolver {
     }
 
     fn resolve_hash(&self, choice: &HashChoice) -> Option<Box<dyn Hash>> {
-        RingResolver.resolve_hash(choice)
+        Primitives.resolve_hash(choice)
     }
 
     fn resolve_cipher(&self, choice: &CipherChoice) -> Option<Box<dyn Cipher>> {
-        RingResolver.resolve_cipher(choice)
+        Primitives.resolve_cipher(choice)
     }
 }
 
@@ -282,10 +286,10 @@ mod tests {
                 Some(Box::new(ZeroCurve))
             }
             fn resolve_hash(&self, choice: &HashChoice) -> Option<Box<dyn Hash>> {
-                RingResolver.resolve_hash(choice)
+                Primitives.resolve_hash(choice)
             }
             fn resolve_cipher(&self, choice: &CipherChoice) -> Option<Box<dyn Cipher>> {
-                RingResolver.resolve_cipher(choice)
+                Primitives.resolve_cipher(choice)
             }
         }
         struct ZeroCurve;

@@ -15,8 +15,7 @@
 //! authentic, refuses what it has seen or what is too old, decrypts, and only then marks the
 //! number. Inside a TLS session the same packets travel without ciphertext and tag.
 
-use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
-
+use super::cipher::{Cipher, TAG_BYTES};
 use super::connection_id::ConnectionId;
 use super::hello::HANDSHAKE_BIT;
 use super::noise::SessionKeys;
@@ -29,7 +28,7 @@ pub const UP_HEADER_BYTES: usize = 1 + ConnectionId::BYTES + NUMBER_BYTES;
 /// What a packet to the client has before its payload.
 pub const DOWN_HEADER_BYTES: usize = 1 + NUMBER_BYTES;
 /// What a sealed packet has after its payload.
-pub const PACKET_TAG_BYTES: usize = 16;
+pub const PACKET_TAG_BYTES: usize = TAG_BYTES;
 /// After so many forgeries a connection must close: the cipher's bound on their success.
 pub const FORGERIES_MAX: u64 = 1 << 36;
 
@@ -53,9 +52,9 @@ pub enum Protection {
     Passthrough(TlsSession),
 }
 
-/// The word of a link that the datagrams it carries are inside one TLS 1.3 session whose peer has
-/// shown its token. Nothing else makes packets travel unsealed.
-#[derive(Debug)]
+/// The word of a link that the datagrams it carries are inside one TLS 1.3 session. Nothing else makes
+/// packets travel unsealed.
+#[derive(Clone, Copy, Debug)]
 pub struct TlsSession {
     link: &'static str,
 }
@@ -88,23 +87,18 @@ impl Protection {
         };
         let sealer = Sealer {
             key_id: sends_with.as_ref().map_or(0, key_id),
-            key: sends_with.as_ref().map(cipher),
+            key: sends_with.as_ref().map(Cipher::new),
             connection_id: (side == Side::Client).then_some(connection_id),
             next: first,
         };
         let opener = Opener {
-            key: opens_with.as_ref().map(cipher),
+            key: opens_with.as_ref().map(Cipher::new),
             header_bytes: header_bytes(side == Side::Server),
             window: Window::new(first),
             forgeries: 0,
         };
         (sealer, opener)
     }
-}
-
-fn cipher(key: &Secret) -> LessSafeKey {
-    let key = UnboundKey::new(&CHACHA20_POLY1305, key.as_bytes());
-    LessSafeKey::new(key.expect("a secret has the length of a key"))
 }
 
 fn key_id(key: &Secret) -> u64 {
@@ -119,7 +113,7 @@ const fn header_bytes(up: bool) -> usize {
 /// Turns payloads into packets. Uses each number once.
 #[derive(Debug)]
 pub struct Sealer {
-    key: Option<LessSafeKey>,
+    key: Option<Cipher>,
     key_id: u64,
     /// Written into the header, on the way up.
     connection_id: Option<ConnectionId>,
@@ -179,8 +173,7 @@ impl Sealer {
         if let Some(key) = &self.key {
             let payload_bytes = rest.len().checked_sub(PACKET_TAG_BYTES).expect("room for a tag");
             let (payload, room) = rest.split_at_mut(payload_bytes);
-            let tag = key.seal_in_place_separate_tag(nonce(number), Aad::from(&*header), payload);
-            room.copy_from_slice(tag.expect("a datagram is below the cipher's limit").as_ref());
+            room.copy_from_slice(&key.seal(number, header, payload));
         }
         self.next = number + 1;
         Ok(())
@@ -190,7 +183,7 @@ impl Sealer {
 /// Turns packets back into payloads. Lets each number pass once, and only if it is authentic.
 #[derive(Debug)]
 pub struct Opener {
-    key: Option<LessSafeKey>,
+    key: Option<Cipher>,
     header_bytes: usize,
     window: Window,
     forgeries: u64,
@@ -245,9 +238,9 @@ impl Opener {
         }
         let payload = match &self.key {
             None => rest,
-            Some(key) => match key.open_in_place(nonce(number), Aad::from(&*header), rest) {
-                Ok(payload) => payload,
-                Err(_) => {
+            Some(key) => match key.open(number, header, rest) {
+                Some(payload) => payload,
+                None => {
                     self.forgeries += 1;
                     return Err(Refusal::Forged);
                 }
@@ -258,6 +251,11 @@ impl Opener {
             self.window.advance(number);
         }
         Ok(Packet { number, flags, payload })
+    }
+
+    /// Whether packets come unsealed, so that the session around them vouches for each.
+    pub(crate) fn is_passthrough(&self) -> bool {
+        self.key.is_none()
     }
 
     /// Expects numbers from `first` on. Only before anything was opened, and if the other end's
@@ -278,10 +276,4 @@ pub fn connection_id_of(datagram: &[u8]) -> Option<ConnectionId> {
     let id = rest.first_chunk()?;
     let is_packet = first & HANDSHAKE_BIT == 0 && datagram.len() >= UP_HEADER_BYTES;
     is_packet.then(|| ConnectionId::from_bytes(*id))
-}
-
-fn nonce(number: u64) -> Nonce {
-    let mut bytes = [0; 12];
-    bytes[4..].copy_from_slice(&number.to_le_bytes());
-    Nonce::assume_unique_for_key(bytes)
 }

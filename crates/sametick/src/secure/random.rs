@@ -1,11 +1,13 @@
 //! Where unpredictable bytes come from. Draws none by itself: every caller hands its source in.
 
 use super::secret::{SECRET_BYTES, Secret};
+#[cfg(not(target_arch = "wasm32"))]
 use ring::rand::{SecureRandom, SystemRandom as RingRandom};
 
 /// A source of bytes that nobody can foresee.
 ///
-/// The library brings one implementation, [`SystemRandom`]. A simulation passes a seeded one of its
+/// The library brings one implementation, `SystemRandom`, and none in wasm, where the page hands in
+/// its own. A simulation passes a seeded one of its
 /// own; none is built into the library, so that no release can pick a predictable one by mistake.
 pub trait Random {
     /// Fills all of `bytes`.
@@ -20,9 +22,11 @@ pub trait Random {
 /// SystemRandom::new().fill(&mut bytes);
 /// assert_ne!(bytes, [0; 32]);
 /// ```
+#[cfg(not(target_arch = "wasm32"))]
 #[derive(Clone, Debug)]
 pub struct SystemRandom(RingRandom);
 
+#[cfg(not(target_arch = "wasm32"))]
 impl SystemRandom {
     /// A handle; the source itself belongs to the system.
     pub fn new() -> Self {
@@ -30,12 +34,14 @@ impl SystemRandom {
     }
 }
 
+#[cfg(not(target_arch = "wasm32"))]
 impl Default for SystemRandom {
     fn default() -> Self {
         Self::new()
     }
 }
 
+#[cfg(not(target_arch = "wasm32"))]
 impl Random for SystemRandom {
     /// Panics if the system refuses: a key of zeros would be worse than none.
     fn fill(&mut self, bytes: &mut [u8]) {

@@ -32,6 +32,8 @@ pub enum DropReason {
     Malformed,
     /// Another game, or another version of this one.
     Protocol,
+    /// It asks for packets that are not sealed, and no TLS session is around it.
+    Unvouched,
     /// The token is no longer valid.
     Expired,
     /// The token claims to be valid for longer than any token is.
@@ -50,11 +52,12 @@ pub enum DropReason {
 
 impl DropReason {
     /// All of them, in order.
-    pub const ALL: [DropReason; 11] = [
+    pub const ALL: [DropReason; 12] = [
         DropReason::Length,
         DropReason::Version,
         DropReason::Malformed,
         DropReason::Protocol,
+        DropReason::Unvouched,
         DropReason::Expired,
         DropReason::ExpiryTooFar,
         DropReason::Flooded,

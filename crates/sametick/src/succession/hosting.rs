@@ -12,6 +12,7 @@ use super::{
 use crate::channel::CloseReason;
 use crate::endpoint::{Listener, ListenerConfig};
 use crate::game::Game;
+use crate::health::Pacing;
 use crate::secure::{
     ClientToken, ConnectionId, Random, Resume, Secret, Seedling, ServerId, Token, TokenHead,
     TokenKey, TokenKind,
@@ -130,12 +131,7 @@ impl<G: Game> Server<G> {
         let at_zero = charge.unix_seconds.saturating_sub(charged_at.as_micros() / 1_000_000);
         config.unix_seconds_at_zero = at_zero;
         let seats = estate.seats.iter();
-        let seats = seats.map(|&(player, client_id)| Seat {
-            player,
-            client_id,
-            connection: None,
-            away_since: now,
-        });
+        let seats = seats.map(|&(player, client_id)| Seat::away(player, client_id, now));
         let seats = seats.collect();
         let reign = Reign::stand(&charge, host_is_gone, now);
         Some(Self {
@@ -145,6 +141,7 @@ impl<G: Game> Server<G> {
             events: Vec::new(),
             malformed: 0,
             measured_at: now,
+            pacing: Pacing::default(),
             hosting: Some(Hosting::new(reign, now, random)),
         })
     }

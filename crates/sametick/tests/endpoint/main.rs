@@ -2,6 +2,7 @@
 #![cfg(feature = "secure")]
 
 mod pair;
+mod vouched;
 
 use pair::{Pair, Told};
 use sametick::channel::{CloseReason, UNRELIABLE_BYTES_MAX};

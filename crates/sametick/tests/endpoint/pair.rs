@@ -36,6 +36,10 @@ impl From<Event<'_>> for Told {
 /// Seeded randomness, for simulations only.
 pub(crate) struct Seeded(Dice);
 
+pub(crate) fn seeded(seed: u64) -> Seeded {
+    Seeded(Dice::new(seed, 1))
+}
+
 impl Random for Seeded {
     fn fill(&mut self, bytes: &mut [u8]) {
         self.0.fill(bytes);
@@ -62,7 +66,7 @@ impl Pair {
         network
             .set_default_conditions(Conditions { delay: Span::millis(10), ..Conditions::PERFECT });
         let hosts = [network.add_host(), network.add_host()];
-        let mut random = Seeded(Dice::new(seed, 1));
+        let mut random = seeded(seed);
         let server = listener(Time::ZERO, 0, &mut random);
         let token = ClientToken::open_mode(PROTOCOL, 1, b"", &mut random).expect("a short name");
         let to = network.address(hosts[0]);

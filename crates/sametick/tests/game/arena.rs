@@ -168,14 +168,14 @@ impl Game for Arena {
     }
 
     /// Far ones are told of less often, and of far crates some no more.
-    fn update_every(world: &World<Entity>, viewer: PlayerId, entity: EntityId) -> u32 {
-        let Some(there) = world.entity(entity) else { return 1 };
-        match there {
-            _ if is_near(world, viewer, there) => 1,
-            Entity::Runner(_) => 2,
-            Entity::Stone(_) => 3,
-            Entity::Crate(_) if entity.slot().is_multiple_of(3) => u32::MAX,
-            Entity::Crate(_) => 3,
+    fn update_every(world: &World<Entity>, viewer: PlayerId) -> impl Fn(EntityId) -> u32 {
+        move |entity| match world.entity(entity) {
+            None => 1,
+            Some(there) if is_near(world, viewer, there) => 1,
+            Some(Entity::Runner(_)) => 2,
+            Some(Entity::Stone(_)) => 3,
+            Some(Entity::Crate(_)) if entity.slot().is_multiple_of(3) => u32::MAX,
+            Some(Entity::Crate(_)) => 3,
         }
     }
 

@@ -382,7 +382,7 @@ impl<F: Fn(EntityId, u8) -> bool> View<'_, F> {
                 let entity = world.entity(id);
                 entity.is_some_and(|entity| record(layouts, precision, id, entity) == seen)
             };
-            let may_be_old = !is_own && (!is_ample || Arena::update_every(world, me, id) > 1);
+            let may_be_old = !is_own && (!is_ample || Arena::update_every(world, me)(id) > 1);
             let is_now = is_at(world);
             let was_so = || match entity {
                 Entity::Crate(painted) => was(id, painted.colour),

@@ -178,10 +178,9 @@ impl Game for Range {
         Wish { fire: false, rocket: false, jump: false, ..*last }
     }
 
-    fn update_every(world: &World<Entity>, viewer: PlayerId, entity: EntityId) -> u32 {
-        let is_own = world.owner(entity) == Some(viewer);
+    fn update_every(world: &World<Entity>, viewer: PlayerId) -> impl Fn(EntityId) -> u32 {
         let every = world.all::<Sign>().next().map_or(1, |(_, sign)| sign.told_every);
-        if is_own { 1 } else { every.max(1) }
+        move |entity| if world.owner(entity) == Some(viewer) { 1 } else { every.max(1) }
     }
 
     fn shown(entity: &Entity, wish: Others) -> Others {

@@ -104,7 +104,9 @@ fn hello(dice: &mut Dice, with_cookie: bool) -> Vec<u8> {
         expires_unix_seconds: 60 + dice.below(200),
     };
     let hello_id = dice.roll_u64().to_le_bytes();
-    Hello { head, hello_id, cookie, sealed_token: &sealed_token, noise }.write().to_vec()
+    Hello { head, hello_id, cookie, sealed_token: &sealed_token, noise, is_within_tls: false }
+        .write()
+        .to_vec()
 }
 
 /// A short packet of a connection that may or may not be there.

@@ -1,0 +1,178 @@
+//! The page server: the page itself, what a page must know to join, and the options of both. The files are served
+//! apart from the sessions, so that other pages can be served alone.
+
+mod files;
+mod session;
+
+use crate::address;
+use anyhow::{anyhow, bail};
+use axum::Router;
+use axum::http::HeaderValue;
+use axum::http::header::{HeaderName, X_CONTENT_TYPE_OPTIONS};
+use axum::middleware;
+use axum::response::Response;
+use clap::Args;
+use sametick_links::web::{Door, SESSIONS_MAX, WebConfig, WebLink};
+pub(crate) use session::Match;
+use std::io::ErrorKind;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::path::PathBuf;
+
+/// Where `play` serves its page, if the port is free; else at any that is.
+const USUAL: ([u8; 4], u16) = ([127, 0, 0, 1], 4080);
+
+/// Where browsers get in.
+#[derive(Args, Clone, Debug)]
+#[group(skip)]
+pub(crate) struct Options {
+    /// Serve the page here, over TCP: 0.0.0.0:4080 lets in the whole network, `off` is without
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = listening_or_off)]
+    page: Option<Place>,
+    /// WebTransport over UDP; without it at the page's address, `off` is without
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = listening_or_off)]
+    webtransport: Option<Place>,
+    /// PEM file with a certificate that browsers know: pages are then served over https
+    #[arg(long, value_name = "FILE")]
+    cert: Option<PathBuf>,
+    /// PEM file with its key
+    #[arg(long, value_name = "FILE")]
+    key: Option<PathBuf>,
+    /// Another origin whose pages may join, such as `https://game.example.org`
+    #[arg(long, value_name = "ORIGIN")]
+    origin: Option<String>,
+}
+
+/// An address, or none on purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    At(SocketAddr),
+    Off,
+}
+
+fn listening_or_off(text: &str) -> Result<Place, String> {
+    match text {
+        "off" => Ok(Place::Off),
+        text => address::listening(text).map(Place::At),
+    }
+}
+
+impl Options {
+    /// Opens the doors for browsers, if there are to be any. `is_usual` is to have them without being asked.
+    pub(crate) fn open(&self, is_usual: bool, game: Match) -> anyhow::Result<Option<WebLink>> {
+        if self.cert.is_some() != self.key.is_some() {
+            bail!("a certificate and its key go together: give both --cert and --key");
+        }
+        let (page, is_chosen) = match self.page {
+            Some(Place::At(address)) => (address, true),
+            None if is_usual => (SocketAddr::from(USUAL), false),
+            Some(Place::Off) | None => return Ok(None),
+        };
+        let started = self.start(page, game.clone());
+        let started = match started {
+            Err(error) if !is_chosen && error.kind() == ErrorKind::AddrInUse => {
+                self.start(SocketAddr::new(page.ip(), 0), game)
+            }
+            started => started,
+        };
+        started.map(Some).map_err(|error| match error.kind() {
+            ErrorKind::Other => anyhow!("{error}"),
+            _ => address::refused(&error, page, "--page", "TCP"),
+        })
+    }
+
+    fn start(&self, page: SocketAddr, game: Match) -> std::io::Result<WebLink> {
+        let webtransport = match self.webtransport {
+            Some(Place::At(address)) => Some(address),
+            Some(Place::Off) => None,
+            None => Some(page),
+        };
+        WebLink::start(WebConfig {
+            page,
+            webtransport,
+            router: Box::new(|door| isolated(files::router().merge(session::router(door, game)))),
+            certificate: self.cert.clone().zip(self.key.clone()),
+            origins: self.origin.iter().cloned().collect(),
+            sessions_max: SESSIONS_MAX,
+        })
+    }
+}
+
+/// Serves the page's files and nothing else.
+pub(crate) fn alone(page: SocketAddr) -> anyhow::Result<WebLink> {
+    let started = WebLink::start(WebConfig {
+        page,
+        webtransport: None,
+        router: Box::new(|_door| isolated(files::router())),
+        certificate: None,
+        origins: Vec::new(),
+        sessions_max: SESSIONS_MAX,
+    });
+    started.map_err(|error| address::refused(&error, page, "--page", "TCP"))
+}
+
+/// Pages of their own world: no other page shares their memory or can look into it.
+fn isolated(router: Router) -> Router {
+    const HEADERS: [(HeaderName, HeaderValue); 5] = [
+        (
+            HeaderName::from_static("cross-origin-opener-policy"),
+            HeaderValue::from_static("same-origin"),
+        ),
+        (
+            HeaderName::from_static("cross-origin-embedder-policy"),
+            HeaderValue::from_static("require-corp"),
+        ),
+        (
+            HeaderName::from_static("cross-origin-resource-policy"),
+            HeaderValue::from_static("same-origin"),
+        ),
+        (HeaderName::from_static("referrer-policy"), HeaderValue::from_static("same-origin")),
+        (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+    ];
+    router.layer(middleware::map_response(async |mut response: Response| {
+        response.headers_mut().extend(HEADERS);
+        response
+    }))
+}
+
+/// The addresses to open: on this machine, and from the network if it can be reached from there.
+pub(crate) fn addresses(web: &WebLink) -> Vec<String> {
+    let door = web.door();
+    let mut all = vec![written(door, address::nearby(door.page()))];
+    all.extend(from_network(door));
+    all.dedup();
+    all
+}
+
+/// The address to open on another machine of the network, if the page can be reached from there.
+fn from_network(door: &Door) -> Option<String> {
+    let bound = door.page();
+    let ip = match bound.ip() {
+        ip if ip.is_loopback() => return None,
+        ip if ip.is_unspecified() => from_outside()?,
+        ip => ip,
+    };
+    Some(written(door, SocketAddr::new(ip, bound.port())))
+}
+
+fn written(door: &Door, address: SocketAddr) -> String {
+    format!("{}://{address}/", if door.is_tls() { "https" } else { "http" })
+}
+
+/// This machine's address in its network. Nothing is sent: the system only says from where it would be.
+fn from_outside() -> Option<IpAddr> {
+    let socket = UdpSocket::bind("0.0.0.0:0").ok()?;
+    socket.connect("192.0.2.1:9").ok()?;
+    socket.local_addr().ok().map(|local| local.ip()).filter(|ip| !ip.is_unspecified())
+}
+
+/// Opens an address in this machine's browser; says whether there is one.
+pub(crate) fn open_browser(address: &str) -> bool {
+    let (program, first): (&str, &[&str]) = match std::env::consts::OS {
+        "macos" => ("open", &[]),
+        "windows" => ("cmd", &["/c", "start", ""]),
+        _ => ("xdg-open", &[]),
+    };
+    let mut command = std::process::Command::new(program);
+    command.args(first).arg(address).stdout(std::process::Stdio::null());
+    command.stderr(std::process::Stdio::null()).spawn().is_ok()
+}

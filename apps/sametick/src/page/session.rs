@@ -1,0 +1,118 @@
+//! `session.json`: what is played, where the roads are, and a fresh token to knock with.
+
+use crate::host::metrics::Board;
+use crate::tokens;
+use axum::Router;
+use axum::extract::{ConnectInfo, State};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderName, ORIGIN, RETRY_AFTER};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use sametick::secure::{Limiter, Quota, Random, SystemRandom, TokenKey};
+use sametick_links::web::{Door, PLAY_PATH, Remote};
+use sametick_links::{Clock, DATAGRAM_BYTES_MAX, peer_at};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How many tokens a network may ask for.
+const TOKENS: Quota = Quota { burst: 64, per_second: 4 };
+
+/// What a page is told of the match.
+#[derive(Clone)]
+pub(crate) struct Match {
+    /// All that does not change.
+    pub(crate) facts: Value,
+    pub(crate) board: Board,
+    /// Seals tokens; none if anyone may join.
+    pub(crate) key: Option<TokenKey>,
+}
+
+struct Desk {
+    door: Door,
+    game: Match,
+    /// Another after each start: tickets of an earlier one are worth nothing.
+    server: String,
+    clock: Clock,
+    limiter: Mutex<Limiter>,
+}
+
+/// Answers at `/session.json`.
+pub(super) fn router(door: Door, game: Match) -> Router {
+    let random = &mut SystemRandom::new();
+    let limiter = Mutex::new(Limiter::new(TOKENS, random));
+    let mut server = [0; 8];
+    random.fill(&mut server);
+    let server = digits(&server);
+    let desk = Desk { door, game, server, clock: Clock::start(), limiter };
+    Router::new().route("/session.json", get(answer)).with_state(Arc::new(desk))
+}
+
+async fn answer(
+    State(desk): State<Arc<Desk>>,
+    ConnectInfo(Remote(from)): ConnectInfo<Remote>,
+    headers: HeaderMap,
+) -> Response {
+    if !desk.is_own_page(&headers) {
+        return (StatusCode::FORBIDDEN, "pages of that origin may not join here\n").into_response();
+    }
+    let (now, peer) = (desk.clock.now(), peer_at(from));
+    if !desk.limiter.lock().unwrap_or_else(PoisonError::into_inner).allow(now, peer) {
+        let wait = [(RETRY_AFTER, "1")];
+        return (StatusCode::TOO_MANY_REQUESTS, wait, "too many at once: try again in a second\n")
+            .into_response();
+    }
+    let head = [(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-store")];
+    (head, desk.session().to_string()).into_response()
+}
+
+impl Desk {
+    /// Browsers say where a page is from when it is from elsewhere; a program says nothing.
+    fn is_own_page(&self, headers: &HeaderMap) -> bool {
+        let text = |name: &HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
+        let site = text(&HeaderName::from_static("sec-fetch-site"));
+        match text(&ORIGIN) {
+            Some(origin) => self.door.accepts_origin(origin, text(&HOST).unwrap_or_default()),
+            None => matches!(site, None | Some("same-origin" | "none")),
+        }
+    }
+
+    fn session(&self) -> Value {
+        let random = &mut SystemRandom::new();
+        let mut client_id = [0; 8];
+        random.fill(&mut client_id);
+        let key = self.game.key.as_ref();
+        let token = tokens::token(key, u64::from_le_bytes(client_id), random);
+        let mut game = self.game.facts.clone();
+        let figures = self.game.board.read();
+        game["players"] = (figures.people + figures.bots).into();
+        (game["people"], game["bots"]) = (figures.people.into(), figures.bots.into());
+        let hashes: Vec<String> =
+            self.door.certificate_hashes().iter().map(|h| digits(h)).collect();
+        let webtransport = self
+            .door
+            .webtransport()
+            .map(|address| json!({ "port": address.port(), "path": PLAY_PATH, "hashes": hashes }));
+        json!({
+            "build": env!("CARGO_PKG_VERSION"),
+            "server": self.server,
+            "matches": [game],
+            "network": super::from_network(&self.door),
+            "webtransport": webtransport,
+            "websocket": { "path": PLAY_PATH, "tls": self.door.is_tls() },
+            "token": token.to_text(),
+            // Where anyone may join, a token does not expire.
+            "token_seconds": key.map(|_| tokens::TOKEN_SECONDS),
+            "limits": { "datagram_bytes": DATAGRAM_BYTES_MAX, "tokens_per_second": TOKENS.per_second },
+        })
+    }
+}
+
+fn digits(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for byte in bytes {
+        // Writing into a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}

@@ -1,0 +1,202 @@
+//! The road to a server elsewhere: a session is asked for, a link is opened, and the library's bad lines stand in front
+//! of it. When it is lost it is tried again, and the same place is taken with the ticket that was kept.
+
+use crate::conditions::Wanted;
+use crate::session::{Road, Session, find_content, named_content};
+use sametick::secure::ClientToken;
+use sametick::{Client, Peer, Span, Time, View};
+use sametick_arena::Arena;
+use sametick_links::browser::{self, BrowserLink, BrowserRandom, Request, Roads, State};
+use sametick_links::conditioner::Direction;
+use sametick_links::{Conditioned, drive_client};
+
+/// Where a page asks.
+const SESSION_URL: &str = "session.json";
+/// How long to wait before asking again, at first and at most.
+const AGAIN_FIRST: Span = Span::millis(500);
+const AGAIN_MAX: Span = Span::seconds(5);
+
+/// A match that can be joined, as the server tells of it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Match {
+    pub(crate) title: String,
+    pub(crate) mode: String,
+    /// The server's own players.
+    pub(crate) bots: u32,
+}
+
+/// What leads back to the same place, and on which server.
+pub(crate) type Ticket = (String, ClientToken);
+
+/// On the way to a server.
+pub(crate) struct Joining {
+    stage: Stage,
+    roads: Roads,
+    ticket: Option<Ticket>,
+    again: Span,
+    /// All that the server told of, once it did.
+    pub(crate) matches: Vec<Match>,
+    /// Where others of the network find the page, if they can.
+    pub(crate) network: Option<String>,
+}
+
+enum Stage {
+    Waiting(Time),
+    Asking(Request),
+    Opening(Box<browser::Session>, BrowserLink),
+}
+
+/// How a step on the way went.
+pub(crate) enum Progress {
+    /// Not there yet.
+    UnderWay,
+    /// Not this time; it will be tried again.
+    Failed(String),
+    /// There: at which server.
+    Joined(String, Box<Session>),
+}
+
+impl Joining {
+    /// Asks at once.
+    pub(crate) fn new(link: &str, ticket: Option<Ticket>) -> Self {
+        Self {
+            stage: Stage::Asking(Request::start(SESSION_URL)),
+            roads: Roads::named(link).unwrap_or_default(),
+            ticket,
+            again: AGAIN_FIRST,
+            matches: Vec::new(),
+            network: None,
+        }
+    }
+
+    /// Asks again a little later, and knocks with a ticket, if there is one.
+    pub(crate) fn again(link: &str, ticket: Option<Ticket>, now: Time) -> Self {
+        Self { stage: Stage::Waiting(now + AGAIN_FIRST), ..Self::new(link, ticket) }
+    }
+
+    /// How far it is, in a word.
+    pub(crate) fn stage(&self) -> &'static str {
+        match self.stage {
+            Stage::Waiting(_) => "waiting",
+            Stage::Asking(_) => "asking",
+            Stage::Opening(..) => "opening",
+        }
+    }
+
+    /// Takes the next step, if it can be taken.
+    pub(crate) fn step(&mut self, view: View, wanted: &Wanted, now: Time) -> Progress {
+        match &mut self.stage {
+            Stage::Waiting(until) => {
+                if now >= *until {
+                    self.stage = Stage::Asking(Request::start(SESSION_URL));
+                }
+                Progress::UnderWay
+            }
+            Stage::Asking(request) => match request.poll() {
+                None => Progress::UnderWay,
+                Some(Err(reason)) => self.fail(reason, now),
+                Some(Ok(session)) => {
+                    self.matches = matches_of(&session);
+                    self.network = session.text("network");
+                    let link = session.open(self.roads);
+                    self.stage = Stage::Opening(Box::new(session), link);
+                    Progress::UnderWay
+                }
+            },
+            Stage::Opening(_, link) => match link.state() {
+                State::Opening => Progress::UnderWay,
+                State::Closed => {
+                    let reason = link.reason();
+                    self.fail(reason, now)
+                }
+                State::Open => self.knock(view, wanted, now),
+            },
+        }
+    }
+
+    fn knock(&mut self, view: View, wanted: &Wanted, now: Time) -> Progress {
+        let stage = std::mem::replace(&mut self.stage, Stage::Waiting(now + self.again));
+        let Stage::Opening(session, link) = stage else { return Progress::UnderWay };
+        let text = |name: &str| session.text(&format!("matches.0.{name}")).unwrap_or_default();
+        let by_number = u64::from_str_radix(&text("content"), 16).ok().and_then(find_content);
+        let content = by_number.or_else(|| named_content(&text("map"), &text("mode")));
+        let Some(content) = content else {
+            return self.fail("The server plays a map that this page does not have.".into(), now);
+        };
+        let identity = session.text("server").unwrap_or_default();
+        let ticket = self.ticket.take().filter(|(server, _)| *server == identity);
+        let Some(token) = ticket.map(|(_, ticket)| ticket).or_else(|| session.token()) else {
+            return self.fail("The server gave no token.".into(), now);
+        };
+        let (server, tls) = (link.server(), link.tls());
+        let client =
+            Client::<Arena>::new(server, token, content.clone(), view, now, &mut BrowserRandom);
+        let client = match tls {
+            Some(tls) => client.within(tls),
+            None => client,
+        };
+        let mut road = Outside { link: Conditioned::new(link, now.as_micros()), server };
+        road.set_conditions(wanted);
+        Progress::Joined(identity, Box::new(Session::new(client, Box::new(road), content)))
+    }
+
+    fn fail(&mut self, reason: String, now: Time) -> Progress {
+        self.stage = Stage::Waiting(now + self.again);
+        self.again = (self.again * 2).min(AGAIN_MAX);
+        Progress::Failed(reason)
+    }
+}
+
+/// At most this many matches are read from a server's list.
+const MATCHES_MAX: usize = 16;
+
+fn matches_of(session: &browser::Session) -> Vec<Match> {
+    let one = |number: usize| {
+        let text =
+            |name: &str| session.text(&format!("matches.{number}.{name}")).unwrap_or_default();
+        let count =
+            |name: &str| session.number(&format!("matches.{number}.{name}")).unwrap_or(0.0) as u32;
+        Match { title: text("title"), mode: text("mode"), bots: count("bots") }
+    };
+    (0..session.count("matches").min(MATCHES_MAX)).map(one).collect()
+}
+
+struct Outside {
+    link: Conditioned<BrowserLink>,
+    server: Peer,
+}
+
+impl Road for Outside {
+    fn name(&self) -> String {
+        match self.link.link().road() {
+            Some(Roads::WebTransport) => "WebTransport".into(),
+            Some(Roads::WebSocket) => "WebSocket".into(),
+            _ => "no link".into(),
+        }
+    }
+
+    fn drive(&mut self, client: &mut Client<Arena>, now: Time) -> Time {
+        drive_client(client, &mut self.link, self.server, now);
+        now
+    }
+
+    fn set_conditions(&mut self, wanted: &Wanted) {
+        let directions = [Direction::Outbound, Direction::Inbound].into_iter();
+        for (direction, conditions) in directions.zip(wanted.conditions()) {
+            self.link.set_conditions(direction, conditions);
+        }
+    }
+
+    fn dropped(&self) -> u64 {
+        self.link.link().statistics().dropped
+    }
+
+    fn end(&self) -> Option<String> {
+        let link = self.link.link();
+        (link.state() == State::Closed).then(|| link.reason())
+    }
+
+    fn close(&mut self) {
+        self.link.link().close();
+    }
+}

@@ -1,0 +1,51 @@
+//! The theatre: plays a scene of a few players in virtual time and keeps what everyone saw of it. Knows no game and
+//! no browser: a game hands it shapes and what its players ask for, and whoever draws looks things up.
+//!
+//! A scene follows from its content, its [`Setup`] and nothing else. So a change is a fresh run, and any moment of a
+//! [`Recorded`] scene is found again by its number. `run` needs the feature `secure`, as servers and clients do.
+
+mod recorded;
+#[cfg(feature = "secure")]
+mod run;
+
+pub use recorded::{
+    Cargo, Frame, Packet, Pane, Recorded, Setup, Shape, ShapeKind, Shot, Sum, Wire,
+};
+#[cfg(feature = "secure")]
+pub use run::run;
+
+use crate::game::Game;
+use crate::world::{PlayerId, World};
+
+/// The most players of a scene; a page shows two of them and the server.
+pub const PLAYERS_MAX: usize = 8;
+
+/// A game's part in a scene: what is played, by whom, and how it looks.
+pub trait Play {
+    /// Whose rules.
+    type Game: Game;
+
+    /// Where it is played.
+    fn content(&self) -> <Self::Game as Game>::Content;
+
+    /// What a player asks for next, if this is what its screen shows and a tick takes `dt` seconds. It must follow
+    /// from its arguments alone.
+    fn command(
+        &self,
+        me: PlayerId,
+        view: &World<<Self::Game as Game>::Entity>,
+        dt: f32,
+    ) -> <Self::Game as Game>::Command;
+
+    /// All that is to be drawn of a world.
+    fn shapes(&self, world: &World<<Self::Game as Game>::Entity>, into: &mut Vec<Shape>);
+
+    /// Where a shot that a player has just fired began and ended, in the server's world.
+    fn shot(
+        &self,
+        _world: &World<<Self::Game as Game>::Entity>,
+        _by: PlayerId,
+    ) -> Option<[[f32; 3]; 2]> {
+        None
+    }
+}

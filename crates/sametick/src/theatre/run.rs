@@ -1,0 +1,378 @@
+//! Plays a scene: a server, its players and the lines between them, in steps of a millisecond of virtual time.
+
+use super::{Cargo, Frame, PLAYERS_MAX, Packet, Pane, Play, Recorded, Setup, Shot, Sum, Wire};
+use crate::client::Client;
+use crate::dice::Dice;
+use crate::entities::Layouts;
+use crate::game::Game;
+use crate::network::{Conditions, Jitter, Loss, Outage, Pipe, Statistics};
+use crate::peer::Peer;
+use crate::secure::Random;
+use crate::server::Server;
+use crate::time::{Span, Time};
+use crate::world::{PlayerId, World};
+use std::collections::VecDeque;
+
+const STEP: Span = Span::millis(1);
+/// A player looks, and decides, this often.
+const FRAME_MILLIS: u64 = 4;
+/// All players knock at this one.
+const SERVER: Peer = Peer::new([0xfd; 16], 1);
+
+/// Chance for what needs no secrets, because nothing leaves the run.
+struct Seeded(Dice);
+
+impl Random for Seeded {
+    fn fill(&mut self, bytes: &mut [u8]) {
+        self.0.fill(bytes);
+    }
+}
+
+/// One direction of a line, and which of the recorded packets are under way on it.
+struct Way {
+    pipe: Pipe,
+    under_way: VecDeque<usize>,
+    before: Statistics,
+}
+
+struct Guest<G: Game> {
+    client: Client<G>,
+    peer: Peer,
+    up: Way,
+    down: Way,
+    margin_ms: Option<f64>,
+    correction: f32,
+    sent_before: (u64, u64),
+}
+
+struct Stage<'a, P: Play> {
+    play: &'a P,
+    setup: &'a Setup,
+    now: Time,
+    server: Server<P::Game>,
+    guests: Vec<Guest<P::Game>>,
+    random: Seeded,
+    layouts: Layouts,
+    recorded: Recorded,
+    datagram: Vec<u8>,
+}
+
+/// Plays a scene to its end.
+///
+/// ```
+/// use sametick::theatre::{Play, Setup, Shape, ShapeKind, Wire, run};
+/// use sametick::{PlayerId, Rates, Span, View, World};
+/// # use sametick::{Fields, Game, Networked, NoEvent, Turn};
+/// # #[derive(Clone, Debug, Default, PartialEq)]
+/// # pub struct Walker { pub x: f32, pub who: u16 }
+/// # impl Networked for Walker {
+/// #     fn fields<F: Fields>(&mut self, f: &mut F) {
+/// #         f.exact("x", &mut self.x);
+/// #         f.bits("who", &mut self.who, 16);
+/// #     }
+/// # }
+/// # sametick::entities! { pub enum Entity { Walker } }
+/// # pub struct Walk;
+/// # impl Game for Walk {
+/// #     type Entity = Entity;
+/// #     type Command = Walker;
+/// #     type Event = NoEvent;
+/// #     type Content = ();
+/// #     fn step(world: &mut World<Entity>, turn: &Turn<'_, Self>) {
+/// #         for player in turn.joined() {
+/// #             world.spawn_owned(player, Walker { x: 0.0, who: player.0 });
+/// #         }
+/// #         for (player, wish) in turn.commands() {
+/// #             let Some((_, walker)) = world.owned_mut::<Walker>(player) else { continue };
+/// #             walker.x += wish.x * turn.dt();
+/// #         }
+/// #     }
+/// # }
+///
+/// // Two who walk east with 3 m/s.
+/// struct East;
+/// impl Play for East {
+///     type Game = Walk;
+///     fn content(&self) {}
+///     fn command(&self, _me: PlayerId, _view: &World<Entity>, _dt: f32) -> Walker {
+///         Walker { x: 3.0, who: 0 }
+///     }
+///     fn shapes(&self, world: &World<Entity>, into: &mut Vec<Shape>) {
+///         into.extend(world.all::<Walker>().map(|(id, walker)| Shape {
+///             id,
+///             kind: ShapeKind::Person,
+///             // Clients are not told who owns what is not theirs: the entity says whose it is.
+///             owner: Some(PlayerId(walker.who)),
+///             place: [walker.x, 0.0, 0.0],
+///             size: [0.4, 1.8],
+///             facing: 0.0,
+///             pitch: 0.0,
+///             is_alive: true,
+///         }));
+///     }
+/// }
+///
+/// let setup = Setup {
+///     seed: 1,
+///     rates: Rates::USUAL,
+///     view: View::USUAL,
+///     wires: vec![Wire::of(Span::millis(100)), Wire::of(Span::millis(30))],
+///     begins: Span::seconds(3),
+///     length: Span::seconds(2),
+/// };
+/// let recorded = run(&East, &setup);
+/// // What A sees of B is half a ping, two snapshots and a little old.
+/// let age = recorded.age(100, 1, PlayerId(1)).unwrap().as_millis_f64();
+/// assert!((150.0..190.0).contains(&age), "{age}");
+/// assert_eq!(recorded.trace(), run(&East, &setup).trace());
+/// ```
+///
+/// # Panics
+/// If there are more than [`PLAYERS_MAX`] lines, or one that cannot be.
+pub fn run<P: Play>(play: &P, setup: &Setup) -> Recorded {
+    assert!(setup.wires.len() <= PLAYERS_MAX, "a scene has at most {PLAYERS_MAX} players");
+    let mut random = Seeded(Dice::new(setup.seed, 2));
+    let server = Server::open(play.content(), setup.seed, setup.rates, Time::ZERO, &mut random);
+    let guests = (1..).zip(&setup.wires).map(|(number, wire)| {
+        let way = |purpose: u64, silent: Option<(Span, Span)>| {
+            let seed = Dice::new(setup.seed, number << 8 | purpose).roll_u64();
+            let mut pipe = Pipe::new(seed, conditions(wire));
+            if let Some((from, until)) = silent {
+                let begins = Time::ZERO + setup.begins;
+                let outage = Outage { begins: begins + from, ends: begins + until, holds: false };
+                pipe.add_outage(Time::ZERO, outage);
+            }
+            Way { pipe, under_way: VecDeque::new(), before: Statistics::default() }
+        };
+        Guest {
+            client: Client::open(SERVER, play.content(), setup.view, Time::ZERO, &mut random),
+            peer: Peer::new([0xfd; 16], 1 + number as u16),
+            up: way(1, None),
+            down: way(2, wire.silent),
+            margin_ms: None,
+            correction: 0.0,
+            sent_before: (0, 0),
+        }
+    });
+    let guests = guests.collect();
+    let recorded = Recorded {
+        begins: Time::ZERO + setup.begins,
+        tick_length: setup.rates.tick_length,
+        ..Recorded::default()
+    };
+    let layouts = Layouts::of::<<P::Game as Game>::Entity>();
+    let datagram = Vec::new();
+    let mut stage =
+        Stage { play, setup, now: Time::ZERO, server, guests, random, layouts, recorded, datagram };
+    let end = Time::ZERO + setup.begins + setup.length;
+    while stage.now < end {
+        if stage.now == stage.recorded.begins {
+            stage.begin();
+        }
+        stage.step();
+        stage.now += STEP;
+    }
+    stage.finish()
+}
+
+fn conditions(wire: &Wire) -> Conditions {
+    Conditions {
+        delay: wire.ping / 2,
+        jitter: match wire.jitter {
+            Span::ZERO => Jitter::None,
+            width => Jitter::Uniform { width },
+        },
+        loss: Loss::Random { probability: wire.loss.clamp(0.0, 1.0) },
+        ..Conditions::PERFECT
+    }
+}
+
+impl<P: Play> Stage<'_, P> {
+    fn is_kept(&self) -> bool {
+        self.now >= self.recorded.begins
+    }
+
+    /// From here on all is kept, and counters start.
+    fn begin(&mut self) {
+        for guest in &mut self.guests {
+            guest.up.before = *guest.up.pipe.statistics();
+            guest.down.before = *guest.down.pipe.statistics();
+            guest.sent_before = sent(&guest.client);
+            (guest.up.under_way, guest.down.under_way) = (VecDeque::new(), VecDeque::new());
+        }
+        // Who is under way from before is not kept, and shall not be taken for who comes after.
+        let early = |pipe: &Pipe| pipe.statistics().in_flight as usize;
+        for guest in &mut self.guests {
+            guest.up.under_way.extend(std::iter::repeat_n(usize::MAX, early(&guest.up.pipe)));
+            guest.down.under_way.extend(std::iter::repeat_n(usize::MAX, early(&guest.down.pipe)));
+        }
+    }
+
+    fn step(&mut self) {
+        let has_ticked = self.step_server();
+        let millis = (self.now - Time::ZERO).as_micros() / 1000;
+        let is_frame = millis.is_multiple_of(FRAME_MILLIS);
+        for index in 0..self.guests.len() {
+            // In the order of their letters, so that A is the first to be let in.
+            let may_knock = index == 0 || self.guests[index - 1].client.me().is_some();
+            if may_knock {
+                self.step_guest(index, is_frame);
+            }
+        }
+        if has_ticked && self.is_kept() {
+            self.keep();
+        }
+    }
+
+    fn step_server(&mut self) -> bool {
+        let (now, is_kept) = (self.now, self.is_kept());
+        let Self { server, guests, datagram, random, recorded, setup, .. } = self;
+        for (guest, player) in guests.iter_mut().zip(0..) {
+            while let Some(arrival) = guest.up.pipe.pop(now, datagram) {
+                arrived(&mut guest.up, recorded, arrival);
+                if let Some(answer) = server.receive(now, guest.peer, datagram, random) {
+                    let packet = packet(player, false, now, answer.len(), Cargo::Upkeep);
+                    send(&mut guest.down, recorded, is_kept, packet, &answer);
+                }
+            }
+        }
+        if server.next_wake() > now {
+            return false;
+        }
+        let before = server.world().tick();
+        server.advance(now);
+        let tick = server.world().tick();
+        let has_ticked = tick != before;
+        let told = has_ticked && tick.0.is_multiple_of(setup.rates.ticks_per_snapshot.max(1));
+        let cargo = if told { Cargo::Snapshot(tick) } else { Cargo::Upkeep };
+        while let Some((to, datagram)) = server.transmit(now) {
+            let Some(index) = guests.iter().position(|guest| guest.peer == to) else { continue };
+            let packet = packet(index as u16, false, now, datagram.len(), cargo);
+            send(&mut guests[index].down, recorded, is_kept, packet, datagram);
+        }
+        let _ = server.take_events();
+        has_ticked
+    }
+
+    fn step_guest(&mut self, index: usize, is_frame: bool) {
+        let (now, is_kept) = (self.now, self.is_kept());
+        let guest = &mut self.guests[index];
+        let mut has_heard = false;
+        while let Some(arrival) = guest.down.pipe.pop(now, &mut self.datagram) {
+            arrived(&mut guest.down, &mut self.recorded, arrival);
+            guest.client.receive(now, &mut self.datagram);
+            has_heard = true;
+        }
+        if !is_frame && !has_heard && guest.client.next_wake() > now {
+            return;
+        }
+        if is_frame {
+            let (me, dt) = (guest.client.me(), self.setup.rates.tick_length.as_seconds_f64());
+            let view = guest.client.view(now);
+            if let Some((view, me)) = view.zip(me) {
+                let command = self.play.command(me, view, dt as f32);
+                guest.client.command(command);
+            }
+            let _ = (guest.client.take_effects(), guest.client.take_events());
+        }
+        let own = |client: &Client<P::Game>| client.predicted().map(World::tick);
+        let before = own(&guest.client);
+        guest.client.advance(now);
+        let after = own(&guest.client);
+        // Who predicts nothing counts its ticks elsewhere: what it sends are commands all the same.
+        let has_stepped = after != before || !self.setup.view.predicts;
+        let tick = after.filter(|_| has_stepped && guest.client.me().is_some());
+        let cargo = tick.map_or(Cargo::Upkeep, Cargo::Commands);
+        while let Some(datagram) = guest.client.transmit(now) {
+            let packet = packet(index as u16, true, now, datagram.len(), cargo);
+            send(&mut guest.up, &mut self.recorded, is_kept, packet, datagram);
+        }
+        let updates = if has_heard { guest.client.observe().updates } else { Vec::new() };
+        for update in updates {
+            guest.margin_ms = update.margin_ms.or(guest.margin_ms);
+            guest.correction = guest.correction.max(update.correction);
+        }
+    }
+
+    fn keep(&mut self) {
+        let (number, recorded) = (self.recorded.frames.len(), &mut self.recorded);
+        let mut panes = Vec::with_capacity(1 + self.guests.len());
+        let pane = |world: Option<&World<_>>, shapes: &mut Vec<_>| {
+            let from = shapes.len();
+            let Some(world) = world else { return Pane::default() };
+            self.play.shapes(world, shapes);
+            let (hash, tick) = (world.hash(&self.layouts), world.tick());
+            Pane { shapes: from..shapes.len(), hash, tick, ..Pane::default() }
+        };
+        let world = self.server.world();
+        panes.push(pane(Some(world), &mut recorded.shapes));
+        for guest in &mut self.guests {
+            let seen = pane(guest.client.shown(), &mut recorded.shapes);
+            let correction = std::mem::take(&mut guest.correction);
+            let repredicted = guest.client.repredicted_ticks();
+            panes.push(Pane { margin_ms: guest.margin_ms, correction, repredicted, ..seen });
+        }
+        let (at, tick) = (self.now - recorded.begins, world.tick());
+        recorded.frames.push(Frame { at, tick, panes });
+        for verdict in self.server.take_verdicts() {
+            let line = self.play.shot(self.server.world(), verdict.player);
+            recorded.shots.push(Shot {
+                frame: number,
+                by: verdict.player,
+                seen: verdict.seen,
+                present: verdict.present,
+                hit: verdict.hit,
+                rewound: verdict.rewound,
+                line,
+            });
+        }
+    }
+
+    fn finish(mut self) -> Recorded {
+        for guest in &self.guests {
+            let sum = |way: &Way| {
+                let (now, before) = (way.pipe.statistics(), &way.before);
+                Sum {
+                    packets: now.pushed - before.pushed,
+                    bytes: now.bytes_pushed - before.bytes_pushed,
+                    lost: now.lost + now.cut - before.lost - before.cut,
+                }
+            };
+            self.recorded.sums.push([sum(&guest.up), sum(&guest.down)]);
+            let (now, before) = (sent(&guest.client), guest.sent_before);
+            self.recorded.channel.push((now.0 - before.0, now.1 - before.1));
+        }
+        self.recorded
+    }
+}
+
+/// How many packets and bytes a client's connection has counted.
+fn sent<G: Game>(client: &Client<G>) -> (u64, u64) {
+    client.statistics().map_or((0, 0), |counted| (counted.packets_sent, counted.bytes_sent))
+}
+
+fn packet(player: u16, is_up: bool, sent: Time, bytes: usize, cargo: Cargo) -> Packet {
+    let player = PlayerId(player);
+    Packet { player, is_up, sent, arrived: None, bytes: bytes as u32, cargo }
+}
+
+fn send(way: &mut Way, recorded: &mut Recorded, is_kept: bool, packet: Packet, bytes: &[u8]) {
+    let before = way.pipe.statistics().in_flight;
+    way.pipe.push(packet.sent, bytes);
+    if is_kept {
+        // What is lost never sets out.
+        if way.pipe.statistics().in_flight > before {
+            way.under_way.push_back(recorded.packets.len());
+        }
+        recorded.packets.push(packet);
+    }
+}
+
+/// Lines keep their order, so whoever arrives is the first of those under way.
+fn arrived(way: &mut Way, recorded: &mut Recorded, arrival: Time) {
+    if let Some(number) = way.under_way.pop_front()
+        && let Some(packet) = recorded.packets.get_mut(number)
+    {
+        packet.arrived = Some(arrival);
+    }
+}

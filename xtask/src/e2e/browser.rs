@@ -1,0 +1,231 @@
+//! Chromium through its driver: starts it, opens pages, asks them how they are. Knows no test.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use anyhow::{Context, Result, bail};
+use fantoccini::{Client, ClientBuilder};
+use hyper_util::client::legacy::connect::HttpConnector;
+use serde_json::{Map, Value, json};
+
+use super::Stage;
+use super::picture::Picture;
+use super::server::Server;
+
+const BROWSERS: [&str; 4] =
+    ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+/// WebTransport is QUIC, which must stay on. Pictures are drawn without a GPU, the same everywhere. The window is
+/// higher than its page, which has 1280 by 720.
+const FLAGS: [&str; 13] = [
+    "--headless=new",
+    "--no-sandbox",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--no-first-run",
+    "--mute-audio",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--autoplay-policy=no-user-gesture-required",
+    "--window-size=1280,859",
+];
+const MISSING: &str = "Chromium and its driver are needed: install them (Debian: \
+    `apt-get install chromium chromium-driver`), or name them in CHROMIUM and CHROMEDRIVER";
+
+/// The driver, a process that ends with this.
+pub(crate) struct Driver {
+    process: Child,
+    address: String,
+    browser: PathBuf,
+    profiles: PathBuf,
+    opened: AtomicU32,
+}
+
+impl Driver {
+    pub(crate) fn start() -> Result<Self> {
+        let browser = found("CHROMIUM", &BROWSERS).context(MISSING)?;
+        let driver = found("CHROMEDRIVER", &["chromedriver"]).context(MISSING)?;
+        let mut process = Command::new(&driver)
+            .arg("--port=0")
+            .stdout(Stdio::piped())
+            .spawn()
+            .context(MISSING)?;
+        let output = process.stdout.take().context("the driver says nothing")?;
+        let mut lines = BufReader::new(output).lines();
+        let port = loop {
+            let Some(Ok(line)) = lines.next() else { bail!("the driver ended at once: {MISSING}") };
+            let after = line.split_once("successfully on port ").map(|(_, port)| port);
+            if let Some(port) = after {
+                break port.trim_end_matches('.').to_owned();
+            }
+        };
+        // Read on, lest it stop when nobody does.
+        std::thread::spawn(move || lines.for_each(drop));
+        let profiles = std::env::temp_dir().join(format!("sametick-e2e-{}", std::process::id()));
+        let address = format!("http://127.0.0.1:{port}");
+        Ok(Self { process, address, browser, profiles, opened: AtomicU32::new(0) })
+    }
+
+    /// A browser that nobody has used.
+    async fn browser(&self) -> Result<Client> {
+        let number = self.opened.fetch_add(1, Ordering::Relaxed);
+        let profile = self.profiles.join(number.to_string());
+        let mut arguments: Vec<String> = FLAGS.map(str::to_owned).to_vec();
+        arguments.push(format!("--user-data-dir={}", profile.display()));
+        let options = json!({ "binary": self.browser, "args": arguments });
+        let mut capabilities = Map::new();
+        capabilities.insert("goog:chromeOptions".into(), options);
+        capabilities.insert("goog:loggingPrefs".into(), json!({ "browser": "ALL" }));
+        let mut builder = ClientBuilder::new(HttpConnector::new());
+        let opened = builder.capabilities(capabilities).connect(&self.address).await;
+        opened.context("the driver starts no browser")
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let _ = std::fs::remove_dir_all(&self.profiles);
+    }
+}
+
+fn found(variable: &str, names: &[&str]) -> Option<PathBuf> {
+    if let Some(path) = std::env::var_os(variable) {
+        return Some(path.into());
+    }
+    let folders: Vec<PathBuf> = std::env::split_paths(&std::env::var_os("PATH")?).collect();
+    let places = names.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+    places.into_iter().find(|place| Path::is_file(place))
+}
+
+/// A page in a browser of its own. Pages offer `window.sametick`: `status()` gives an object, `walk(forward, yaw)` has
+/// the player walk.
+pub(crate) struct Page<'a> {
+    client: Client,
+    stage: &'a Stage,
+}
+
+impl Stage {
+    /// Opens a page of a server.
+    pub(crate) async fn page(&self, server: &Server, query: &str) -> Result<Page<'_>> {
+        let client = self.driver.browser().await?;
+        client.goto(&format!("{}{query}", server.page)).await.context("the page does not open")?;
+        Ok(Page { client, stage: self })
+    }
+}
+
+impl Page<'_> {
+    /// What an expression of the page's comes to.
+    pub(crate) async fn ask(&self, expression: &str) -> Result<Value> {
+        let answer = self.client.execute(&format!("return {expression}"), Vec::new()).await;
+        answer.with_context(|| format!("the page cannot say {expression}"))
+    }
+
+    /// How the page is: an empty object before it knows.
+    pub(crate) async fn status(&self) -> Result<Value> {
+        self.ask("window.sametick ? window.sametick.status() : {}").await
+    }
+
+    /// Waits until the page is as wanted, for at most so many of the server's ticks.
+    pub(crate) async fn until(
+        &self,
+        server: &Server,
+        ticks_max: u64,
+        what: &str,
+        is_so: impl Fn(&Value) -> bool,
+    ) -> Result<Value> {
+        let begin = server.figure("ticks_total")?;
+        loop {
+            let status = self.status().await?;
+            if is_so(&status) {
+                return Ok(status);
+            }
+            if server.figure("ticks_total")? > begin + ticks_max as f64 {
+                self.picture("failed").await?;
+                bail!("after {ticks_max} ticks still not {what}: {status}");
+            }
+        }
+    }
+
+    /// Goes to another address.
+    pub(crate) async fn visit(&self, address: &str) -> Result<()> {
+        self.client.goto(address).await.context("the page does not open")
+    }
+
+    /// Makes the window so large, frame and all.
+    pub(crate) async fn resize(&self, (width, height): (u32, u32)) -> Result<()> {
+        self.client.set_window_size(width, height).await.context("the window keeps its size")
+    }
+
+    /// Takes a screenshot.
+    pub(crate) async fn picture(&self, name: &str) -> Result<Picture> {
+        let picture = self.client.screenshot().await.context("no screenshot")?;
+        std::fs::write(self.stage.pictures.join(format!("{name}.png")), &picture)?;
+        Picture::read(&picture)
+    }
+
+    /// Waits for a moment that the page itself recognises: an expression of `s`, its status, that is looked at after
+    /// each frame. The picture then stays as it is until `release`.
+    pub(crate) async fn hold_when(
+        &self,
+        server: &Server,
+        ticks_max: u64,
+        moment: &str,
+    ) -> Result<Value> {
+        let look = format!(
+            "(() => {{ const look = () => {{ const s = window.sametick; \
+             if (s.is_released) return; if ({moment}) s.hold(true); else requestAnimationFrame(look); }}; \
+             window.sametick.is_released = false; look(); return true; }})()"
+        );
+        self.ask(&look).await?;
+        self.until(server, ticks_max, moment, |status| status["held"] == true).await
+    }
+
+    /// The picture goes on.
+    pub(crate) async fn release(&self) -> Result<()> {
+        self.ask("(window.sametick.is_released = true, window.sametick.hold(false), true)").await?;
+        Ok(())
+    }
+
+    /// Does as a hand at a slider or a check box would.
+    pub(crate) async fn slide(&self, id: &str, value: &str) -> Result<()> {
+        let slide = format!(
+            "(() => {{ const e = document.getElementById('{id}'); e.value = '{value}'; \
+             e.dispatchEvent(new Event('input', {{ bubbles: true }})); return true; }})()"
+        );
+        self.ask(&slide).await?;
+        Ok(())
+    }
+
+    /// Presses a key, or lets it go: `keydown`, `keyup`.
+    pub(crate) async fn key(&self, kind: &str, code: &str) -> Result<()> {
+        let press = format!(
+            "(window.dispatchEvent(new KeyboardEvent('{kind}', {{ code: '{code}', bubbles: true }})), true)"
+        );
+        self.ask(&press).await?;
+        Ok(())
+    }
+
+    /// Puts the page into the background for so many ticks, and takes it back.
+    pub(crate) async fn look_away(&self, server: &Server, ticks: u64) -> Result<()> {
+        let own = self.client.window().await?;
+        let other = self.client.new_window(true).await.context("no other tab opens")?;
+        self.client.switch_to_window(other.handle).await?;
+        server.pass(ticks)?;
+        self.client.close_window().await?;
+        self.client.switch_to_window(own).await.context("the tab does not come back")
+    }
+
+    /// Closes the tab, and the browser with it.
+    pub(crate) async fn close(self) -> Result<()> {
+        self.client.close_window().await.context("the tab does not close")?;
+        // With its last tab the browser is gone, too.
+        let _ = self.client.close().await;
+        Ok(())
+    }
+}
