@@ -75,7 +75,7 @@ pub struct Statistics {
     pub stalled_at_most: Span,
     /// Ticks that were stepped again because a guess was wrong.
     pub resimulated_ticks: u64,
-    /// Commands of ours that came too late and were replaced by the last one before.
+    /// Commands of ours instead of which a server that does not wait took others, because they came too late.
     pub replaced: u64,
     /// Messages that were not understood.
     pub malformed: u64,

@@ -59,6 +59,7 @@ impl<G: Game> Lockstep<G> {
             if let Some(worlds) = &mut self.worlds {
                 worlds.execute(&frame, inputs);
             }
+            self.settle_asked(tick);
             self.compare(tick);
             steps += 1;
         }
@@ -96,6 +97,22 @@ impl<G: Game> Lockstep<G> {
             self.statistics.stalled += now - since;
             self.statistics.stalled_at_most = self.statistics.stalled_at_most.max(now - since);
         }
+    }
+
+    /// For whose commands the game stands still here at this moment; nobody's while it runs. Where a server passes
+    /// commands on, its players wait for the server alone.
+    pub fn awaited(&self) -> Vec<PlayerId> {
+        let (Some(roster), Some(_)) = (&self.roster, self.stalled_since) else { return Vec::new() };
+        let next = Tick(self.executed().0 + 1);
+        if roster.setup.has_server() && !self.is_leader() {
+            return roster.leader().map(|leader| leader.player).into_iter().collect();
+        }
+        let has = |seat: u16| match roster.setup.has_server() {
+            true => self.asked.get(&seat).is_some_and(|stream| stream.newest() >= next),
+            false => self.streams.get(seat, next).is_some(),
+        };
+        let playing = roster.members.iter().filter(|member| member.plays_at(next));
+        playing.filter(|member| !has(member.seat)).map(|member| member.player).collect()
     }
 
     /// Whether somebody was taken out and too few know of it yet.

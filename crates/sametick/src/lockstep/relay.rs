@@ -358,6 +358,18 @@ impl<G: Game> Lockstep<G> {
         }
     }
 
+    /// A player sees whether its command of a closed tick was there in time, and forgets it.
+    pub(super) fn settle_asked(&mut self, tick: Tick) {
+        let Some(seat) = self.seat().map(|me| me.seat) else { return };
+        if !self.has_server() || self.is_leader() {
+            return;
+        }
+        let Some(asked) = self.asked.get_mut(&seat) else { return };
+        let is_other = asked.get(tick).is_some_and(|own| Some(own) != self.streams.get(seat, tick));
+        self.statistics.replaced += u64::from(is_other);
+        asked.forget_before(Tick(tick.0 + 1));
+    }
+
     /// A player learns how early its commands come at a server that does not wait.
     fn hear_margin(&mut self, now: Time, server: u64, play: &Play<G::Command>) {
         let (Some(roster), Some(executed)) = (&self.roster, play.executed) else { return };

@@ -4,12 +4,16 @@
 //! A scene follows from its content, its [`Setup`] and nothing else. So a change is a fresh run, and any moment of a
 //! [`Recorded`] scene is found again by its number. `run` needs the feature `secure`, as servers and clients do.
 
+#[cfg(feature = "secure")]
+mod party;
 mod recorded;
 #[cfg(feature = "secure")]
 mod run;
 
+#[cfg(feature = "secure")]
+pub use party::run_in_lockstep;
 pub use recorded::{
-    Cargo, Frame, Packet, Pane, Recorded, Setup, Shape, ShapeKind, Shot, Sum, Wire,
+    Cargo, Frame, GOOD_PING, Packet, Pane, Recorded, Setup, Shape, ShapeKind, Shot, Sum, Wire,
 };
 #[cfg(feature = "secure")]
 pub use run::run;

@@ -13,14 +13,14 @@ use crate::time::{Span, Time};
 use crate::world::{PlayerId, World};
 use std::collections::VecDeque;
 
-const STEP: Span = Span::millis(1);
+pub(super) const STEP: Span = Span::millis(1);
 /// A player looks, and decides, this often.
-const FRAME_MILLIS: u64 = 4;
+pub(super) const FRAME_MILLIS: u64 = 4;
 /// All players knock at this one.
 const SERVER: Peer = Peer::new([0xfd; 16], 1);
 
 /// Chance for what needs no secrets, because nothing leaves the run.
-struct Seeded(Dice);
+pub(super) struct Seeded(pub(super) Dice);
 
 impl Random for Seeded {
     fn fill(&mut self, bytes: &mut [u8]) {
@@ -29,10 +29,10 @@ impl Random for Seeded {
 }
 
 /// One direction of a line, and which of the recorded packets are under way on it.
-struct Way {
-    pipe: Pipe,
-    under_way: VecDeque<usize>,
-    before: Statistics,
+pub(super) struct Way {
+    pub(super) pipe: Pipe,
+    pub(super) under_way: VecDeque<usize>,
+    pub(super) before: Statistics,
 }
 
 struct Guest<G: Game> {
@@ -175,7 +175,7 @@ pub fn run<P: Play>(play: &P, setup: &Setup) -> Recorded {
     stage.finish()
 }
 
-fn conditions(wire: &Wire) -> Conditions {
+pub(super) fn conditions(wire: &Wire) -> Conditions {
     Conditions {
         delay: wire.ping / 2,
         jitter: match wire.jitter {
@@ -351,12 +351,18 @@ fn sent<G: Game>(client: &Client<G>) -> (u64, u64) {
     client.statistics().map_or((0, 0), |counted| (counted.packets_sent, counted.bytes_sent))
 }
 
-fn packet(player: u16, is_up: bool, sent: Time, bytes: usize, cargo: Cargo) -> Packet {
+pub(super) fn packet(player: u16, is_up: bool, sent: Time, bytes: usize, cargo: Cargo) -> Packet {
     let player = PlayerId(player);
-    Packet { player, is_up, sent, arrived: None, bytes: bytes as u32, cargo }
+    Packet { player, is_up, to: None, sent, arrived: None, bytes: bytes as u32, cargo }
 }
 
-fn send(way: &mut Way, recorded: &mut Recorded, is_kept: bool, packet: Packet, bytes: &[u8]) {
+pub(super) fn send(
+    way: &mut Way,
+    recorded: &mut Recorded,
+    is_kept: bool,
+    packet: Packet,
+    bytes: &[u8],
+) {
     let before = way.pipe.statistics().in_flight;
     way.pipe.push(packet.sent, bytes);
     if is_kept {
@@ -369,7 +375,7 @@ fn send(way: &mut Way, recorded: &mut Recorded, is_kept: bool, packet: Packet, b
 }
 
 /// Lines keep their order, so whoever arrives is the first of those under way.
-fn arrived(way: &mut Way, recorded: &mut Recorded, arrival: Time) {
+pub(super) fn arrived(way: &mut Way, recorded: &mut Recorded, arrival: Time) {
     if let Some(number) = way.under_way.pop_front()
         && let Some(packet) = recorded.packets.get_mut(number)
     {
