@@ -48,7 +48,7 @@ macro_rules! tests {
 
 tests! {
     isolation, joins_and_walks, restart, closed_tab, first_screen, shoots, conditions, background, contrast, screens,
-    theatre,
+    theatre, lockstep,
 }
 
 pub(crate) fn run(options: &EndToEnd) -> Result<ExitCode> {

@@ -4,16 +4,19 @@
 use crate::content::Ground;
 use crate::crew::skill;
 use crate::host::figures::Standing;
+use crate::host::metrics::Board;
+use crate::page::{self, Match};
 use crate::play::Options;
 use crate::stop::Stop;
 use crate::{address, crew};
 use anyhow::{Context, bail};
-use sametick::lockstep::{Desync, Happening, Identity, Mesh, Role, Setup};
+use sametick::lockstep::{Desync, Happening, Identity, Mesh, Role, Setup, Topology, build_of};
 use sametick::secure::SystemRandom;
 use sametick::{Peer, Span, Tick, Time};
 use sametick_arena::Arena;
 use sametick_arena::bot::Bot;
-use sametick_links::{Clock, Link, UdpLink, address_of, drive_mesh, peer_at};
+use sametick_links::web::WebLink;
+use sametick_links::{Both, Clock, Link, UdpLink, address_of, drive_mesh, peer_at};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -27,7 +30,7 @@ const HASHES_KEPT: usize = 4096;
 
 struct Machine {
     mesh: Mesh<Arena>,
-    link: UdpLink,
+    link: Both,
     bot: Bot,
     thought: Tick,
     compared: Tick,
@@ -45,17 +48,23 @@ struct Ledger {
 pub(crate) fn run(options: &Options, setup: Setup) -> anyhow::Result<()> {
     let (ground, clock, stop) =
         (Ground::new(options.rules.content()?), Clock::start(), Stop::on_signals()?);
-    let here = options.here.unwrap_or(if options.join.is_some() { 1 } else { options.players });
-    if here > options.players {
-        bail!("--here {here} is more than --players {}", options.players);
-    }
     let setup = Setup {
         players: options.players,
         seed: options.rules.seed,
         tick_length: options.rules.tick_length(),
         ..setup
     };
-    let mut machines = begin(options, setup, here, &ground, &clock)?;
+    let web = open_page(options, setup, &ground)?;
+    let here = options.here.unwrap_or(match (&options.join, &web) {
+        (Some(_), _) => 1,
+        // One place is for who comes with a browser.
+        (None, Some(_)) => options.players.saturating_sub(1).max(1),
+        (None, None) => options.players,
+    });
+    if here > options.players {
+        bail!("--here {here} is more than --players {}", options.players);
+    }
+    let mut machines = begin(options, setup, here, (&ground, web), &clock)?;
     let mut ledger = Ledger::default();
     let ends_at = |began: Time| options.seconds.map(|s| began + Span::seconds(s.into()));
     let mut end = None;
@@ -85,12 +94,34 @@ pub(crate) fn run(options: &Options, setup: Setup) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Opens the door for browsers, if one is wanted: to the machine that founds the game, and only to it.
+fn open_page(options: &Options, setup: Setup, ground: &Ground) -> anyhow::Result<Option<WebLink>> {
+    let mut facts = options.rules.facts(&ground.content, &options.rules.rates()?);
+    facts["lockstep"] = true.into();
+    let game = Match { facts, board: Board::default(), key: None };
+    let Some(web) = options.page.open(false, game)? else { return Ok(None) };
+    if options.join.is_some() {
+        bail!("--page is for who begins the game; without --join");
+    }
+    if setup.topology == Topology::PeerToPeer && setup.players > 2 {
+        let name = options.rules.model.name;
+        bail!("a browser reaches this machine alone: with --model {name} --page, --players is 2");
+    }
+    let pages = page::addresses(&web);
+    if options.json {
+        crate::print(&format!("{}\n", json!({ "pages": pages })))?;
+    } else {
+        pages.iter().for_each(|page| eprintln!("in a browser: {page}"));
+    }
+    Ok(Some(web))
+}
+
 /// One socket for each, at one address with different ports.
 fn begin(
     options: &Options,
     setup: Setup,
     here: u8,
-    ground: &Ground,
+    (ground, mut web): (&Ground, Option<WebLink>),
     clock: &Clock,
 ) -> anyhow::Result<Vec<Machine>> {
     let random = &mut SystemRandom::new();
@@ -123,20 +154,14 @@ fn begin(
         };
         let bot = skill::bot(options.rules.skill, options.rules.seed, index, ground.ways());
         let (thought, compared) = (Tick(0), Tick(0));
+        let link = Both::new(link, web.take());
         machines.push(Machine { mesh, link, bot, thought, compared, began_at: None });
     }
     Ok(machines)
 }
 
 /// What must be the same for two programs to play together.
-const BUILD: u64 = {
-    let (text, mut sum, mut at) = (env!("CARGO_PKG_VERSION").as_bytes(), 0_u64, 0);
-    while at < text.len() {
-        sum = sum.wrapping_mul(257).wrapping_add(text[at] as u64);
-        at += 1;
-    }
-    sum
-};
+const BUILD: u64 = build_of(env!("CARGO_PKG_VERSION"));
 
 impl Machine {
     fn drive(&mut self, now: Time, ground: &Ground, options: &Options) -> anyhow::Result<()> {
@@ -242,6 +267,7 @@ fn report(options: &Options, machines: &[Machine], ledger: &Ledger) -> String {
         let report = json!({
             "name": "lockstep", "model": options.rules.model.name, "players": rows,
             "ticks_agreed": ledger.agreed, "ticks_differed": ledger.differed,
+            "hashes": ledger.hashes,
             "match": standing.map(|standing| standing.json()),
         });
         return format!("{report}\n");

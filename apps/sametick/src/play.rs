@@ -38,7 +38,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4000", value_parser = address::listening)]
     pub(crate) address: SocketAddr,
     #[command(flatten)]
-    page: page::Options,
+    pub(crate) page: page::Options,
     /// Open the page in this machine's browser
     #[arg(long)]
     open: bool,

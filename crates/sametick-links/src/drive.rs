@@ -58,9 +58,13 @@ pub fn drive_mesh<G: Game>(
 ) {
     let mut datagram = Vec::new();
     while let Some(from) = link.receive(now, &mut datagram) {
-        if let Some(answer) = mesh.receive(now, from, &mut datagram, random) {
+        let session = link.session(from);
+        if let Some(answer) = mesh.receive_from(now, (from, session), &mut datagram, random) {
             link.send(now, from, &answer);
         }
+    }
+    while let Some(departure) = link.departed() {
+        mesh.session_ended(now, departure.peer);
     }
     mesh.advance(now, random);
     while let Some((to, datagram)) = mesh.transmit() {

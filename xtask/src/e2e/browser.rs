@@ -113,8 +113,13 @@ pub(crate) struct Page<'a> {
 impl Stage {
     /// Opens a page of a server.
     pub(crate) async fn page(&self, server: &Server, query: &str) -> Result<Page<'_>> {
+        self.open(&format!("{}{query}", server.page)).await
+    }
+
+    /// Opens a page at an address.
+    pub(crate) async fn open(&self, address: &str) -> Result<Page<'_>> {
         let client = self.driver.browser().await?;
-        client.goto(&format!("{}{query}", server.page)).await.context("the page does not open")?;
+        client.goto(address).await.context("the page does not open")?;
         Ok(Page { client, stage: self })
     }
 }

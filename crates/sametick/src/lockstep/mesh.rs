@@ -6,7 +6,7 @@ use crate::channel::{CloseReason, Event, Settings};
 use crate::endpoint::{Answer, Dialer, DialerEvent, Listener, ListenerConfig, ListenerEvent};
 use crate::game::Game;
 use crate::peer::Peer;
-use crate::secure::{ClientToken, ConnectionId, Random, is_handshake};
+use crate::secure::{ClientToken, ConnectionId, Random, TlsSession, is_handshake};
 use crate::server::OPEN_PROTOCOL;
 use crate::time::{Span, Time};
 use std::collections::{BTreeMap, VecDeque};
@@ -34,6 +34,8 @@ pub struct Mesh<G: Game> {
     /// Who came to us, by session.
     guests: BTreeMap<u64, ConnectionId>,
     token: u32,
+    /// Around all that goes out, if something is.
+    tls: Option<TlsSession>,
     outbox: VecDeque<(Peer, Vec<u8>)>,
 }
 
@@ -89,8 +91,17 @@ impl<G: Game> Mesh<G> {
             dials: BTreeMap::new(),
             guests: BTreeMap::new(),
             token: 0,
+            tls: None,
             outbox: VecDeque::new(),
         }
+    }
+
+    /// Plays through a TLS session that a link has vouched for, as a page does: packets are not sealed again. Such a
+    /// machine reaches whoever is at the other end of the session, and nobody else. Call it before the first
+    /// [`advance`](Mesh::advance).
+    pub fn within(mut self, session: TlsSession) -> Self {
+        self.tls = Some(session);
+        self
     }
 
     /// The game itself.
@@ -121,6 +132,18 @@ impl<G: Game> Mesh<G> {
         datagram: &mut [u8],
         random: &mut dyn Random,
     ) -> Option<Answer> {
+        self.receive_from(now, (from, None), datagram, random)
+    }
+
+    /// The same for a datagram of a link that says in which TLS session it came, if in any; see
+    /// [`Listener::receive_within`].
+    pub fn receive_from(
+        &mut self,
+        now: Time,
+        (from, session): (Peer, Option<TlsSession>),
+        datagram: &mut [u8],
+        random: &mut dyn Random,
+    ) -> Option<Answer> {
         let mut news = Vec::new();
         let is_answered = is_handshake(datagram) || !self.dials.contains_key(&from);
         if let Some(dial) = self.dials.get_mut(&from) {
@@ -129,11 +152,17 @@ impl<G: Game> Mesh<G> {
             dial.dialer.receive(now, &mut copy, &mut |event| hear_door(from, event, &mut news));
         }
         let guests = &self.guests;
-        let answer = self.listener.receive(now, from, datagram, random, &mut |event| {
+        let from = (from, session);
+        let answer = self.listener.receive_from(now, from, datagram, random, &mut |event| {
             hear_guest(guests, event, &mut news);
         });
         self.take(now, news);
         answer.filter(|_| is_answered)
+    }
+
+    /// A TLS session is over, and whoever played in it is gone; see [`Listener::session_ended`].
+    pub fn session_ended(&mut self, now: Time, peer: Peer) {
+        self.listener.session_ended(now, peer);
     }
 
     /// Steps what is due, keeps connections to whom the game needs.
@@ -214,6 +243,10 @@ impl<G: Game> Mesh<G> {
             let token = ClientToken::open_mode(OPEN_PROTOCOL, me, b"", random);
             let Ok(token) = token else { continue };
             let dialer = Dialer::new(at, token, Settings::default(), now, random);
+            let dialer = match self.tls {
+                Some(tls) => dialer.within(tls),
+                None => dialer,
+            };
             self.dials.insert(at, Dial { dialer, session: None, since: now });
         }
     }

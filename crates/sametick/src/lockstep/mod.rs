@@ -112,6 +112,22 @@ pub const SILENCE: Span = Span::millis(1_500);
 pub const LEASE: Span = Span::millis(1_200);
 const _: () = assert!(LEASE.as_micros() * 5 <= SILENCE.as_micros() * 4);
 
+/// A number for a program by its version, for those who agree on what they play by it.
+///
+/// ```
+/// use sametick::lockstep::build_of;
+///
+/// assert_ne!(build_of("0.1.0"), build_of("0.1.1"));
+/// ```
+pub const fn build_of(version: &str) -> u64 {
+    let (text, mut sum, mut at) = (version.as_bytes(), 0_u64, 0);
+    while at < text.len() {
+        sum = sum.wrapping_mul(257).wrapping_add(text[at] as u64);
+        at += 1;
+    }
+    sum
+}
+
 /// How fast a game runs: what all agree on, from some tick on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
