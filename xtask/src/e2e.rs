@@ -87,7 +87,8 @@ fn target() -> Result<PathBuf> {
 fn build(target: &Path) -> Result<PathBuf> {
     let cargo = || Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     for arguments in [
-        &["run", "--quiet", "--locked", "--package", "xtask", "--", "web"][..],
+        &["run", "--quiet", "--locked", "--package", "xtask", "--features", "e2e,web", "--", "web"]
+            [..],
         &["build", "--quiet", "--locked", "--package", "sametick-app"],
     ] {
         if !cargo().args(arguments).status().context("cannot start cargo")?.success() {

@@ -6,12 +6,12 @@ mod ggrs;
 mod ours;
 
 use super::{Report, print};
-use anyhow::ensure;
+use anyhow::{Context, ensure};
 use sametick::{Dice, Span};
 use sametick_arena::map::MAPS;
 use sametick_arena::{Command, Content, Mode};
 use serde_json::json;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub(crate) const EXAMPLES: &str = "Examples:
   sametick bench rollback
@@ -19,7 +19,7 @@ pub(crate) const EXAMPLES: &str = "Examples:
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// How long each plays, one after the other, in real time: ggrs reads the clock itself
+    /// How long both play, in real time: ggrs reads the clock itself
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(2..=600))]
     seconds: u32,
     /// Milliseconds there and back
@@ -41,6 +41,9 @@ const TICK: Span = Span::micros(16_667);
 const DEPTH: u8 = 8;
 const DELAY: u8 = 1;
 
+/// How long it may take to begin, and be silent.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// What was measured of one side.
 #[derive(Clone, Copy, Debug, Default)]
 struct Measured {
@@ -55,26 +58,12 @@ struct Measured {
     /// For how long was played.
     seconds: f64,
     verified: bool,
-    /// Where the present round began: seconds, time spent, ticks stepped; and the most a second of any.
-    round: (f64, Duration, u64),
-    best: f64,
 }
 
 impl Measured {
-    /// Ends a round each second: the best counts, the others were disturbed.
-    fn close_round(&mut self) {
-        let (since, spent, stepped) = self.round;
-        if self.seconds - since >= 1.0 {
-            let took = self.spent.saturating_sub(spent).as_secs_f64();
-            let rate = (self.stepped - stepped) as f64 / took.max(f64::MIN_POSITIVE);
-            self.best = self.best.max(rate);
-            self.round = (self.seconds, self.spent, self.stepped);
-        }
-    }
-
     /// How many ticks are stepped, most of them again, in a second of work: everything that it takes is in it.
     fn resimulated_ticks_per_second(&self) -> f64 {
-        self.best
+        self.stepped as f64 / self.spent.as_secs_f64().max(f64::MIN_POSITIVE)
     }
 
     fn bytes_per_player_per_second(&self) -> f64 {
@@ -82,11 +71,51 @@ impl Measured {
     }
 }
 
+/// Two players who are timed, frame by frame.
+trait Pair {
+    fn frame(&mut self) -> anyhow::Result<()>;
+    /// What was measured since the game began, if it has.
+    fn measured(&self) -> Option<Measured>;
+}
+
+/// Has all play at once, a frame of one after a frame of the other, and now this one first and now that one: so
+/// whatever else the machine does, and whatever the one leaves in the caches, meets both.
+fn play(options: &Options, pairs: &mut [&mut dyn Pair]) -> anyhow::Result<()> {
+    let frame = Duration::from_micros(TICK.as_micros());
+    let (mut next, patience) = (Instant::now(), Instant::now() + PATIENCE);
+    let has_played = |pair: &&mut dyn Pair| {
+        pair.measured().is_some_and(|measured| measured.seconds >= f64::from(options.seconds))
+    };
+    while !pairs.iter().all(has_played) {
+        let has_begun = pairs.iter().all(|pair| pair.measured().is_some());
+        ensure!(has_begun || Instant::now() < patience, "they did not begin to play");
+        pairs.reverse();
+        for pair in pairs.iter_mut() {
+            pair.frame()?;
+        }
+        next += frame;
+        std::thread::sleep(next.saturating_duration_since(Instant::now()));
+    }
+    Ok(())
+}
+
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     ensure!((0.0..0.5).contains(&options.loss), "--loss is a share below a half");
     let (_, text) = MAPS[0];
     let content = Content::new(text, Mode::FreeForAll)?;
-    let ours = ours::measure(options, &content);
+    let sealed = ours::sealed(options, &content);
+    let mut ours = ours::Plain::new(options, &content);
+    #[cfg(feature = "peers")]
+    let mut theirs = ggrs::Theirs::new(options, &content)?;
+    play(
+        options,
+        &mut [
+            &mut ours,
+            #[cfg(feature = "peers")]
+            &mut theirs,
+        ],
+    )?;
+    let plain = ours.measured().context("it never began")?;
     let mut report = Report {
         name: "rollback",
         options: json!({
@@ -94,22 +123,22 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
             "depth": DEPTH, "delay": DELAY,
         }),
         seed: options.seed,
-        verified: ours.sealed.verified,
+        verified: sealed.verified && plain.verified,
         figures: Vec::new(),
     };
-    report.add("resimulated_ticks_per_second", ours.plain.resimulated_ticks_per_second());
-    report.add("bytes_per_player_per_second", ours.sealed.bytes_per_player_per_second());
-    report.add("unsealed_bytes_per_player_per_second", ours.plain.bytes_per_player_per_second());
-    report.add("resimulated_share", share(&ours.plain));
+    report.add("resimulated_ticks_per_second", plain.resimulated_ticks_per_second());
+    report.add("bytes_per_player_per_second", sealed.bytes_per_player_per_second());
+    report.add("unsealed_bytes_per_player_per_second", plain.bytes_per_player_per_second());
+    report.add("resimulated_share", share(&plain));
     let mut table = format!(
         "{:<24}{:>22}{:>16}{:>14}\n",
         "", "resimulated ticks/s", "bytes/player/s", "stepped again"
     );
-    table += &row("sametick, sealed", &ours.sealed);
-    table += &row("sametick, unsealed", &ours.plain);
+    table += &row("sametick, sealed, alone", &sealed);
+    table += &row("sametick, unsealed", &plain);
     #[cfg(feature = "peers")]
     {
-        let theirs = ggrs::measure(options, &content)?;
+        let theirs = theirs.measured().context("it never began")?;
         report.verified &= theirs.verified;
         report.add("ggrs_resimulated_ticks_per_second", theirs.resimulated_ticks_per_second());
         report.add("ggrs_bytes_per_player_per_second", theirs.bytes_per_player_per_second());

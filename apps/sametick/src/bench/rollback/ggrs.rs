@@ -1,9 +1,9 @@
 //! The other side: the same game under ggrs, over a line in memory. It reads the clock itself, so this takes as long
 //! as is played.
 
-use super::{DELAY, DEPTH, Measured, Options, TICK, command};
+use super::{DELAY, DEPTH, Measured, Options, PATIENCE, Pair, TICK, command};
 use crate::bench::served::cpu_time;
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use ggrs::{
     Config, DesyncDetection, GgrsError, GgrsEvent, GgrsRequest, Message, NonBlockingSocket,
     P2PSession, PlayerType, PredictRepeatLast, SessionBuilder, SessionState,
@@ -107,66 +107,65 @@ struct Player {
 
 const HASH_EVERY: u32 = 8;
 
-/// How long it may take to begin, and be silent.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-pub(super) fn measure(options: &Options, content: &Content) -> anyhow::Result<Measured> {
-    let ways = [Way::default(), Way::default()];
-    let bytes = Rc::new(RefCell::new(0));
-    let mut players = Vec::new();
-    for index in 0..2 {
-        let line = Line {
-            to: Rc::clone(&ways[1 - index]),
-            from: Rc::clone(&ways[index]),
-            other: 1 - index,
-            delay: Duration::from_micros(u64::from(options.ping) * 500),
-            loss: options.loss,
-            dice: Dice::new(options.seed, index as u64),
-            bytes: Rc::clone(&bytes),
-        };
-        players.push(Player::new(options, content, index, line)?);
-    }
-    play(options, players, &bytes)
+/// Two players.
+pub(super) struct Theirs {
+    players: Vec<Player>,
+    bytes: Rc<RefCell<u64>>,
+    seed: u64,
+    /// When it began, and what was counted until then: bytes, and ticks stepped again and in all.
+    began: Option<(Instant, u64, (u64, u64))>,
+    spent: Duration,
 }
 
-fn play(
-    options: &Options,
-    mut players: Vec<Player>,
-    bytes: &RefCell<u64>,
-) -> anyhow::Result<Measured> {
-    let frame = Duration::from_micros(TICK.as_micros());
-    let mut measured = Measured { verified: true, ..Measured::default() };
-    let (mut next, mut began) = (Instant::now(), None);
-    let patience = Instant::now() + PATIENCE;
-    loop {
-        ensure!(began.is_some() || Instant::now() < patience, "ggrs did not begin to play");
+impl Theirs {
+    pub(super) fn new(options: &Options, content: &Content) -> anyhow::Result<Self> {
+        let ways = [Way::default(), Way::default()];
+        let bytes = Rc::new(RefCell::new(0));
+        let mut players = Vec::new();
+        for index in 0..2 {
+            let line = Line {
+                to: Rc::clone(&ways[1 - index]),
+                from: Rc::clone(&ways[index]),
+                other: 1 - index,
+                delay: Duration::from_micros(u64::from(options.ping) * 500),
+                loss: options.loss,
+                dice: Dice::new(options.seed, index as u64),
+                bytes: Rc::clone(&bytes),
+            };
+            players.push(Player::new(options, content, index, line)?);
+        }
+        Ok(Self { players, bytes, seed: options.seed, began: None, spent: Duration::ZERO })
+    }
+}
+
+impl Pair for Theirs {
+    fn frame(&mut self) -> anyhow::Result<()> {
         let mut spent = Duration::ZERO;
-        for (index, player) in players.iter_mut().enumerate() {
+        for (index, player) in self.players.iter_mut().enumerate() {
             let at = cpu_time();
-            player.frame(options.seed, index)?;
+            player.frame(self.seed, index)?;
             spent += cpu_time() - at;
         }
-        if began.is_none() && players.iter().all(|player| player.reached > 60) {
-            let sums = sums(&players);
-            began = Some((Instant::now(), *bytes.borrow(), sums));
+        if self.began.is_some() {
+            self.spent += spent;
+        } else if self.players.iter().all(|player| player.reached > 60) {
+            self.began = Some((Instant::now(), *self.bytes.borrow(), sums(&self.players)));
         }
-        if let Some((since, bytes_before, (resimulated, stepped))) = began {
-            measured.spent += spent;
-            measured.seconds = since.elapsed().as_secs_f64();
-            measured.bytes = *bytes.borrow() - bytes_before;
-            let now = sums(&players);
-            measured.resimulated = now.0 - resimulated;
-            measured.stepped = now.1 - stepped;
-            measured.close_round();
-            if measured.seconds >= f64::from(options.seconds) {
-                break;
-            }
-        }
-        next += frame;
-        std::thread::sleep(next.saturating_duration_since(Instant::now()));
+        Ok(())
     }
-    measured.verified = players.iter().all(|player| !player.has_differed);
-    Ok(measured)
+
+    fn measured(&self) -> Option<Measured> {
+        let (since, bytes, (resimulated, stepped)) = self.began?;
+        let now = sums(&self.players);
+        Some(Measured {
+            resimulated: now.0 - resimulated,
+            spent: self.spent,
+            stepped: now.1 - stepped,
+            bytes: *self.bytes.borrow() - bytes,
+            seconds: since.elapsed().as_secs_f64(),
+            verified: self.players.iter().all(|player| !player.has_differed),
+        })
+    }
 }
 
 fn sums(players: &[Player]) -> (u64, u64) {

@@ -1,23 +1,12 @@
 //! Our own side: two machines over the simulated network; the work is timed, the waiting is not.
 
-use super::{DELAY, DEPTH, Measured, Options, TICK, command};
+use super::{DELAY, DEPTH, Measured, Options, Pair, TICK, command};
 use crate::bench::served::cpu_time;
 use sametick::lockstep::{Identity, Lockstep, Mesh, Role, Setup, Turns};
 use sametick::network::{Conditions, Host, Loss, Network};
 use sametick::secure::Random;
 use sametick::{Dice, Span, Tick, Time};
 use sametick_arena::{Arena, Content};
-use std::time::{Duration, Instant};
-
-/// The same game with and without seals: a machine is timed without them, for ggrs has none.
-pub(super) struct Both {
-    pub(super) plain: Measured,
-    pub(super) sealed: Measured,
-}
-
-pub(super) fn measure(options: &Options, content: &Content) -> Both {
-    Both { plain: plain(options, content), sealed: sealed(options, content) }
-}
 
 struct Seeded(Dice);
 
@@ -85,7 +74,6 @@ impl Watch {
             self.measured.resimulated = again[0] + again[1] - before[0] - before[1];
             self.measured.stepped = seen(0) + seen(1) + self.measured.resimulated;
             self.measured.seconds = (now - since).as_seconds_f64();
-            self.measured.close_round();
         }
     }
 
@@ -100,46 +88,65 @@ fn end(options: &Options) -> Time {
     Time::from_seconds(u64::from(options.seconds) + 2)
 }
 
-fn plain(options: &Options, content: &Content) -> Measured {
-    let (mut network, hosts) = network(options);
-    let at = hosts.map(|host| network.address(host));
-    let me = |session| Identity { session, name: session };
-    let content = || (content.clone(), 1);
-    let (mut now, mut watch) = (Time::ZERO, Watch::new(options.seed));
-    let mut players = [
-        Lockstep::<Arena>::found(setup(options), me(1), at[0], content(), now),
-        Lockstep::join(at[0], me(2), content(), Role::Plays, now),
-    ];
-    let mut datagram = Vec::new();
-    // Nothing here needs the clock; but ggrs sleeps between frames, and finds its caches cold.
-    let began = Instant::now();
-    while now < end(options) {
-        std::thread::sleep(Duration::from_micros(now.as_micros()).saturating_sub(began.elapsed()));
+/// Two machines without seals, for ggrs has none.
+pub(super) struct Plain {
+    now: Time,
+    network: Network,
+    hosts: [Host; 2],
+    players: [Lockstep<Arena>; 2],
+    watch: Watch,
+    datagram: Vec<u8>,
+}
+
+impl Plain {
+    pub(super) fn new(options: &Options, content: &Content) -> Self {
+        let (network, hosts) = network(options);
+        let at = network.address(hosts[0]);
+        let me = |session| Identity { session, name: session };
+        let (content, now) = (|| (content.clone(), 1), Time::ZERO);
+        let players = [
+            Lockstep::<Arena>::found(setup(options), me(1), at, content(), now),
+            Lockstep::join(at, me(2), content(), Role::Plays, now),
+        ];
+        let watch = Watch::new(options.seed);
+        Self { now, network, hosts, players, watch, datagram: Vec::new() }
+    }
+}
+
+impl Pair for Plain {
+    fn frame(&mut self) -> anyhow::Result<()> {
+        let Self { now, network, hosts, players, watch, datagram } = self;
+        let at = hosts.map(|host| network.address(host));
         for (index, player) in players.iter_mut().enumerate() {
             let other = (2 - index as u64, at[1 - index]);
             let wish = watch.wish(index, player);
             let began = cpu_time();
-            while network.receive(now, hosts[index], &mut datagram).is_some() {
-                player.receive(now, other, &datagram);
+            while network.receive(*now, hosts[index], datagram).is_some() {
+                player.receive(*now, other, datagram);
             }
             player.command(wish);
-            player.advance(now);
+            player.advance(*now);
             player.take_effects();
             if watch.counts() {
                 watch.measured.spent += cpu_time() - began;
             }
             while let Some((_, message)) = player.transmit() {
                 watch.measured.bytes += if watch.counts() { message.len() as u64 } else { 0 };
-                network.send(now, hosts[index], other.1, &message);
+                network.send(*now, hosts[index], other.1, &message);
             }
         }
-        watch.look(now, players.each_ref());
-        now += TICK;
+        watch.look(*now, players.each_ref());
+        *now += TICK;
+        Ok(())
     }
-    watch.measured
+
+    fn measured(&self) -> Option<Measured> {
+        self.watch.counts().then_some(self.watch.measured)
+    }
 }
 
-fn sealed(options: &Options, content: &Content) -> Measured {
+/// The same game over sealed connections, as it is played; nothing here needs the clock.
+pub(super) fn sealed(options: &Options, content: &Content) -> Measured {
     let (mut network, hosts) = network(options);
     let at = hosts.map(|host| network.address(host));
     let random = &mut Seeded(Dice::new(options.seed, 9));
