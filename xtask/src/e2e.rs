@@ -2,7 +2,9 @@
 //! its name in the list below. Time is the server's: tests wait for its ticks and never for a page's clock.
 
 pub(crate) mod browser;
+mod host;
 mod picture;
+mod relay;
 mod server;
 
 use std::env;
@@ -33,6 +35,13 @@ pub(crate) struct Stage {
     pub(crate) pictures: PathBuf,
 }
 
+impl Stage {
+    /// Whether the program was built as released, with its page in it.
+    fn is_released(&self) -> bool {
+        self.program.components().any(|part| part.as_os_str() == "release")
+    }
+}
+
 macro_rules! tests {
     ($($name:ident),+ $(,)?) => {
         $(pub(crate) mod $name;)+
@@ -48,7 +57,7 @@ macro_rules! tests {
 
 tests! {
     isolation, joins_and_walks, restart, closed_tab, first_screen, shoots, conditions, background, contrast, screens,
-    theatre, lockstep,
+    theatre, outside, matches, hands, lockstep,
 }
 
 pub(crate) fn run(options: &EndToEnd) -> Result<ExitCode> {
@@ -65,7 +74,9 @@ pub(crate) fn run(options: &EndToEnd) -> Result<ExitCode> {
         let wanted = |name: &&&str| options.filter.as_ref().is_none_or(|part| name.contains(part));
         let mut failed = 0;
         for name in TESTS.iter().filter(wanted) {
-            match run_one(name, &stage).await {
+            let result = run_one(name, &stage).await;
+            stage.driver.close().await;
+            match result {
                 Ok(()) => println!("e2e: {name}: ok"),
                 Err(error) => {
                     failed += 1;
@@ -86,11 +97,9 @@ fn target() -> Result<PathBuf> {
 /// Builds page and server, not as released.
 fn build(target: &Path) -> Result<PathBuf> {
     let cargo = || Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    for arguments in [
-        &["run", "--quiet", "--locked", "--package", "xtask", "--features", "e2e,web", "--", "web"]
-            [..],
-        &["build", "--quiet", "--locked", "--package", "sametick-app"],
-    ] {
+    for arguments in
+        [&["xtask", "web"][..], &["build", "--quiet", "--locked", "--package", "sametick-app"]]
+    {
         if !cargo().args(arguments).status().context("cannot start cargo")?.success() {
             bail!("`cargo {}` failed", arguments.join(" "));
         }

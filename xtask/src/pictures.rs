@@ -58,7 +58,9 @@ pub(crate) fn run(options: &Pictures) -> Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let stage = Stage { driver: Driver::start()?, program, pictures: folder.clone() };
-        take(&stage).await
+        let taken = take(&stage).await;
+        stage.driver.close().await;
+        taken
     })?;
     fs::write(folder.join(RECORD), record(root, &folder)?)?;
     println!("pictures: {} in {}", NAMES.len(), folder.display());

@@ -95,8 +95,7 @@ impl Host {
     }
 
     /// Plays until the end, whoever brings it about.
-    pub(crate) fn run(&mut self, listening: Line<'_>, stop: &Stop, log: &mut Log) -> Figures {
-        log.tell(self.clock.now(), &listening);
+    pub(crate) fn run(&mut self, stop: &Stop, log: &mut Log) -> Figures {
         if let Some(warning) = self.server.warning() {
             log.tell(self.clock.now(), &Line::Warning(warning));
         }

@@ -5,7 +5,7 @@ use crate::content::Ground;
 use crate::crew::skill;
 use crate::host::figures::Standing;
 use crate::host::metrics::Board;
-use crate::page::{self, Match};
+use crate::page::{self, Beside, Match};
 use crate::play::Options;
 use crate::stop::Stop;
 use crate::{address, crew};
@@ -47,11 +47,11 @@ struct Ledger {
 
 pub(crate) fn run(options: &Options, setup: Setup) -> anyhow::Result<()> {
     let (ground, clock, stop) =
-        (Ground::new(options.rules.content()?), Clock::start(), Stop::on_signals()?);
+        (Ground::new(options.matches.rules.content()?), Clock::start(), Stop::on_signals()?);
     let setup = Setup {
         players: options.players,
-        seed: options.rules.seed,
-        tick_length: options.rules.tick_length(),
+        seed: options.matches.rules.seed,
+        tick_length: options.matches.rules.tick_length(),
         ..setup
     };
     let web = open_page(options, setup, &ground)?;
@@ -96,15 +96,15 @@ pub(crate) fn run(options: &Options, setup: Setup) -> anyhow::Result<()> {
 
 /// Opens the door for browsers, if one is wanted: to the machine that founds the game, and only to it.
 fn open_page(options: &Options, setup: Setup, ground: &Ground) -> anyhow::Result<Option<WebLink>> {
-    let mut facts = options.rules.facts(&ground.content, &options.rules.rates()?);
+    let mut facts = options.matches.rules.facts(&ground.content, &options.matches.rules.rates()?);
     facts["lockstep"] = true.into();
-    let game = Match { facts, board: Board::default(), key: None };
-    let Some(web) = options.page.open(false, game)? else { return Ok(None) };
+    let game = Match { facts, board: Board::default(), key: None, beside: Beside::default() };
+    let Some(web) = options.matches.page.open(false, game)? else { return Ok(None) };
     if options.join.is_some() {
         bail!("--page is for who begins the game; without --join");
     }
     if setup.topology == Topology::PeerToPeer && setup.players > 2 {
-        let name = options.rules.model.name;
+        let name = options.matches.rules.model.name;
         bail!("a browser reaches this machine alone: with --model {name} --page, --players is 2");
     }
     let pages = page::addresses(&web);
@@ -141,7 +141,7 @@ fn begin(
                     "waiting for {} players at {}; join with `sametick play --model {} --join {}`",
                     setup.players,
                     address_of(link.local()),
-                    options.rules.model.name,
+                    options.matches.rules.model.name,
                     address_of(at)
                 );
                 (Mesh::found(setup, me, at, content, now, random), link)
@@ -152,7 +152,12 @@ fn begin(
                 (Mesh::join(door, me, content, Role::Plays, now, random), link)
             }
         };
-        let bot = skill::bot(options.rules.skill, options.rules.seed, index, ground.ways());
+        let bot = skill::bot(
+            options.matches.rules.skill,
+            options.matches.rules.seed,
+            index,
+            ground.ways(),
+        );
         let (thought, compared) = (Tick(0), Tick(0));
         let link = Both::new(link, web.take());
         machines.push(Machine { mesh, link, bot, thought, compared, began_at: None });
@@ -182,7 +187,7 @@ impl Machine {
         let (Some(world), Some(me)) = (game.shown(), game.me()) else { return Ok(()) };
         let ticks = world.tick().0.saturating_sub(self.thought.0);
         if ticks > 0 {
-            let dt = ticks as f32 * options.rules.tick_length().as_seconds_f64() as f32;
+            let dt = ticks as f32 * options.matches.rules.tick_length().as_seconds_f64() as f32;
             self.thought = world.tick();
             let command = self.bot.think(world, me, &ground.content, dt.min(1.0));
             self.mesh.command(command);
@@ -265,7 +270,7 @@ fn report(options: &Options, machines: &[Machine], ledger: &Ledger) -> String {
         .collect();
     if options.json {
         let report = json!({
-            "name": "lockstep", "model": options.rules.model.name, "players": rows,
+            "name": "lockstep", "model": options.matches.rules.model.name, "players": rows,
             "ticks_agreed": ledger.agreed, "ticks_differed": ledger.differed,
             "hashes": ledger.hashes,
             "match": standing.map(|standing| standing.json()),

@@ -8,6 +8,7 @@ mod crew;
 mod host;
 mod line;
 mod lockstep;
+mod matches;
 mod page;
 mod play;
 mod recording_file;

@@ -13,10 +13,10 @@ use axum::middleware;
 use axum::response::Response;
 use clap::Args;
 use sametick_links::web::{Door, SESSIONS_MAX, WebConfig, WebLink};
-pub(crate) use session::Match;
+pub(crate) use session::{Beside, Match};
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Where `play` serves its page, if the port is free; else at any that is.
 const USUAL: ([u8; 4], u16) = ([127, 0, 0, 1], 4080);
@@ -67,6 +67,7 @@ impl Options {
             None if is_usual => (SocketAddr::from(USUAL), false),
             Some(Place::Off) | None => return Ok(None),
         };
+        let (facts, board, beside) = (game.facts.clone(), game.board.clone(), game.beside.clone());
         let started = self.start(page, game.clone());
         let started = match started {
             Err(error) if !is_chosen && error.kind() == ErrorKind::AddrInUse => {
@@ -74,10 +75,22 @@ impl Options {
             }
             started => started,
         };
-        started.map(Some).map_err(|error| match error.kind() {
+        let web = started.map_err(|error| match error.kind() {
             ErrorKind::Other => anyhow!("{error}"),
             _ => address::refused(&error, page, "--page", "TCP"),
-        })
+        })?;
+        beside.add(web.door().page().port(), facts, board);
+        Ok(Some(web))
+    }
+
+    /// The same at free ports, for another match.
+    pub(crate) fn elsewhere(&self) -> Self {
+        let free = |place: Place| match place {
+            Place::At(address) => Place::At(SocketAddr::new(address.ip(), 0)),
+            Place::Off => Place::Off,
+        };
+        let (page, webtransport) = (self.page.map(free), self.webtransport.map(free));
+        Self { page, webtransport, ..self.clone() }
     }
 
     fn start(&self, page: SocketAddr, game: Match) -> std::io::Result<WebLink> {
@@ -108,6 +121,16 @@ pub(crate) fn alone(page: SocketAddr) -> anyhow::Result<WebLink> {
         sessions_max: SESSIONS_MAX,
     });
     started.map_err(|error| address::refused(&error, page, "--page", "TCP"))
+}
+
+/// Writes all that the theatre needs into a folder that any host can serve; how many bytes that is.
+pub(crate) fn write_theatre(folder: &Path) -> anyhow::Result<usize> {
+    let is_wanted =
+        |path: &str| ["theatre", "sametick_web", "snippets/"].iter().any(|of| path.starts_with(of));
+    let bytes = files::write(folder, is_wanted)?;
+    // What hosts answer with when only the folder is asked for.
+    let copied = std::fs::copy(folder.join("theatre.html"), folder.join("index.html"))?;
+    Ok(bytes + copied as usize)
 }
 
 /// Pages of their own world: no other page shares their memory or can look into it.

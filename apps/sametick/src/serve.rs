@@ -3,17 +3,12 @@
 mod config;
 
 use crate::address;
-use crate::host::log::{Line, Log};
-use crate::host::metrics::{self, Board};
-use crate::host::{Host, Plan};
-use crate::page::{self, Match};
-use crate::recording_file;
-use crate::rules::Rules;
+use crate::host::log::Log;
+use crate::matches::{self, Matches, Wanted};
 use crate::stop::Stop;
 use crate::tokens;
 use clap::{Args, CommandFactory, FromArgMatches, Parser};
 use sametick::Span;
-use sametick_links::{Both, Link, address_of};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -25,6 +20,7 @@ pub(crate) const EXAMPLES: &str = "Examples:
   sametick serve --metrics 127.0.0.1:9100               figures for Prometheus at /metrics
   sametick serve --record match.sametick                for `sametick replay match.sametick` to play again
   sametick serve --page 0.0.0.0:4080                    people join by browser
+  sametick serve --page 0.0.0.0:4080 --also field       and choose between two matches
   sametick serve --print-config > server.toml           every option with its default
   sametick serve --config server.toml --tick-rate 128   options here go before those of the file";
 
@@ -37,7 +33,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "0.0.0.0:4000", value_parser = address::listening)]
     address: SocketAddr,
     #[command(flatten)]
-    rules: Rules,
+    matches: matches::Options,
     /// Bots of the server's own
     #[arg(long, value_name = "COUNT", default_value_t = 0)]
     bots: u32,
@@ -47,13 +43,9 @@ pub(crate) struct Options {
     /// File of 64 hexadecimal digits: only holders of tokens sealed with it join; without it anyone does
     #[arg(long, value_name = "FILE")]
     token_key: Option<PathBuf>,
-    #[command(flatten)]
-    page: page::Options,
     /// Answer GET /metrics here, for Prometheus; port 0 is any that is free
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address::listening)]
     metrics: Option<SocketAddr>,
-    #[command(flatten)]
-    recording: recording_file::Wanted,
     /// Read options from a TOML file
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -78,39 +70,24 @@ pub(crate) fn run(options: Options) -> anyhow::Result<()> {
         return crate::print(&config::template(&Alone::command()));
     }
     let options = with_config(options)?;
-    if options.rules.model.lockstep.is_some() {
-        let name = options.rules.model.name;
+    let model = options.matches.rules.model;
+    if model.lockstep.is_some() {
+        let name = model.name;
         anyhow::bail!("the model {name} has no server: `sametick play --model {name}`");
     }
-    options.rules.seat(options.bots)?;
-    let rates = options.rules.rates()?;
-    let content = options.rules.content()?;
-    let key = options.token_key.as_deref().map(tokens::read_key).transpose()?;
     let stop = Stop::on_signals()?;
-    let link = address::bind(options.address, "--address")?;
-    let bound = address_of(link.local());
-    let board = Board::default();
-    let figures_at = options.metrics.map(|at| metrics::serve(at, board.clone())).transpose()?;
-    let facts = options.rules.facts(&content, &rates);
-    let web = options.page.open(false, Match { facts, board: board.clone(), key: key.clone() })?;
-    let pages = web.as_ref().map(page::addresses).unwrap_or_default();
-    let what = options.rules.text(&content, &rates);
-    let crew =
-        (options.bots > 0).then(|| options.rules.crew(&content, options.bots, bound, key.clone()));
-    let plan = Plan {
-        content,
-        rates,
-        seed: options.rules.seed,
-        players_max: options.rules.players_max as usize,
-        key,
-        link: Both::new(link, web),
-        crew,
-        lasts: options.minutes.map(|minutes| Span::from_micros_f64(minutes * 60e6)),
-        recording: options.recording.open(&options.rules.configuration())?,
-    };
-    let metrics = figures_at.map(|at| at.to_string());
-    let listening = Line::Listening { address: bound.to_string(), what, metrics, pages };
-    Host::new(plan, board).run(listening, &stop, &mut Log::new(options.json));
+    let matches = Matches::open(
+        &options.matches,
+        &Wanted {
+            bots: options.bots,
+            address: options.address,
+            key: options.token_key.as_deref().map(tokens::read_key).transpose()?,
+            metrics: options.metrics,
+            lasts: options.minutes.map(|minutes| Span::from_micros_f64(minutes * 60e6)),
+            invites: false,
+        },
+    )?;
+    matches.run(&stop, &mut Log::new(options.json));
     Ok(())
 }
 

@@ -4,14 +4,17 @@
 use crate::stop::Stop;
 use crate::{address, page, print};
 use clap::Args;
-use sametick::theatre::run as play;
-use sametick_arena::theatre::Staged;
+use sametick::theatre::{Scene, run as play};
+use sametick_arena::theatre::{BadLine, Staged};
+use sametick_hello::Greeting;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 pub(crate) const EXAMPLES: &str = "Examples:
   sametick theatre                         the theatre on this machine
   sametick theatre --page 0.0.0.0:4090     for everyone on the network
+  sametick theatre --write public          a folder for any host of static files
   sametick theatre --trace                 the hash of each scene, as the page must have it";
 
 /// How often the end is looked for.
@@ -23,6 +26,9 @@ pub(crate) struct Options {
     /// Serve it here, over TCP
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4090", value_parser = address::listening)]
     page: SocketAddr,
+    /// Write it into a folder instead, which any host can serve as it is
+    #[arg(long, value_name = "FOLDER")]
+    write: Option<PathBuf>,
     /// Play every scene here instead, and print the hash of all that everyone saw
     #[arg(long)]
     trace: bool,
@@ -30,11 +36,13 @@ pub(crate) struct Options {
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     if options.trace {
-        for scene in Staged::all() {
-            let trace = play(&scene, &scene.setup()).trace();
-            print(&format!("{} {trace:016x}\n", scene.key))?;
-        }
-        return Ok(());
+        Staged::all().iter().try_for_each(tell)?;
+        tell(&BadLine::default())?;
+        return tell(&Greeting);
+    }
+    if let Some(folder) = &options.write {
+        let bytes = page::write_theatre(folder)?;
+        return print(&format!("{} kB in {}\n", bytes / 1000, folder.display()));
     }
     let link = page::alone(options.page)?;
     for place in page::addresses(&link) {
@@ -45,4 +53,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         std::thread::sleep(NAP);
     }
     Ok(())
+}
+
+/// What a scene comes to.
+fn tell(scene: &impl Scene) -> anyhow::Result<()> {
+    let poster = scene.poster();
+    let trace = play(scene, &poster.setup()).trace();
+    print(&format!("{} {trace:016x}\n", poster.key))
 }

@@ -1,17 +1,19 @@
-// Draws one moment of a run on canvases: panes, packets, plot. Keeps nothing between calls.
-const PAPER = "#F4F1EA", INK = "#1C2430", SLATE = "#566272", RULE = "#D5D0C4", WARN = "#FFD85E";
-const FLOOR = "#E9E4D8", WALL = "#DFE4E7", SHADE = "#BFC8D0", SHADE_SIDE = "#CBD3D9";
-const COLOURS = ["#0B63B0", "#C24100"];
-const LETTERS = ["● A", "◆ B"];
-// One camera for all: from the south, a little from the west, well above.
-const TURN = 0.14, LIFT = 0.95;
-const [COS, SIN, UP, FLAT] = [Math.cos(TURN), Math.sin(TURN), Math.cos(LIFT), Math.sin(LIFT)];
+// Draws one moment of a run in a pane: who is where, where the server has them, what was shot. Keeps nothing between calls.
+import { drawEyes } from "./theatre-eyes.js";
+
+export const PAPER = "#F4F1EA", INK = "#1C2430", SLATE = "#566272", RULE = "#D5D0C4", WARN = "#FFD85E";
+export const FLOOR = "#E9E4D8", WALL = "#E3E7EA", SHADE = "#BFC8D0", SHADE_SIDE = "#CFD6DB";
+export const COLOURS = ["#0B63B0", "#C24100"];
+export const LETTERS = ["● A", "◆ B"];
+// One camera for all: from the south, a little from the west, well above; lower where a pane is flat.
+const TURN = 0.14, LIFT = 0.95, LIFT_FLAT = 0.52, FLAT_PANE = 0.45;
 // Walls are cut off at this height, so that who stands behind them is seen.
 const CUT_METRES = 1.3;
-const SHOT_SECONDS = 0.22, REWOUND_SECONDS = 0.5, WINDOW_SECONDS = 2, STRIP = 30;
-const SCALES = { error: [0, 250, "cm"], margin: [-50, 100, "ms"], bytes: [0, 12000, "B/s"] };
+// How far the floor that one cannot see is drawn.
+const FAR_METRES = 80;
+const SHOT_SECONDS = 0.25, REWOUND_SECONDS = 0.6, TRAIL_FRAMES = 30;
 
-function prepare(canvas) {
+export function prepare(canvas) {
   const ratio = window.devicePixelRatio || 1;
   const [width, height] = [canvas.clientWidth, canvas.clientHeight];
   const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
@@ -25,20 +27,93 @@ function prepare(canvas) {
 
 function camera(run, width, height) {
   const [cx, cy, metres] = run.focus;
-  const scale = Math.min(width / metres, height / (metres * 0.72));
+  const lift = height / width < FLAT_PANE ? LIFT_FLAT : LIFT;
+  const [cos, sin, up, flat] = [Math.cos(TURN), Math.sin(TURN), Math.cos(lift), Math.sin(lift)];
+  const scale = Math.min(width / metres, (height - 24) / (metres * 0.66 * flat + 1.8 * up));
   return {
-    scale,
+    scale, up, width, height, taken: [],
     at: (x, y, z = 0) => {
       const [east, north] = [x - cx, y - cy];
-      return [width / 2 + (east * COS + north * SIN) * scale, height * 0.5 + ((east * SIN - north * COS) * FLAT - z * UP) * scale];
+      return [width / 2 + (east * cos + north * sin) * scale, height / 2 + 12 + ((east * sin - north * cos) * flat - z * up) * scale];
     },
   };
 }
 
-function path(context, points) {
+export function path(context, points) {
   context.beginPath();
   points.forEach(([x, y], index) => (index ? context.lineTo(x, y) : context.moveTo(x, y)));
   context.closePath();
+}
+
+export function label(context, text, x, y, colour, align = "center") {
+  context.textAlign = align;
+  context.lineWidth = 3.5;
+  context.strokeStyle = PAPER;
+  context.lineJoin = "round";
+  context.strokeText(text, x, y);
+  context.fillStyle = colour;
+  context.fillText(text, x, y);
+  context.textAlign = "left";
+}
+
+// The same where nothing else is written yet: further up or down otherwise.
+export function labelFree(context, view, text, x, y, colour, step) {
+  const half = context.measureText(text).width / 2 + 2;
+  const middle = Math.max(half, Math.min(view.width - half, x));
+  let at = y;
+  for (let turn = 0; turn < 4 && view.taken.some((other) => Math.abs(other.x - middle) < other.half + half && Math.abs(other.y - at) < 13); turn++) at += step;
+  view.taken.push({ x: middle, y: at, half });
+  label(context, text, middle, at, colour);
+}
+
+export const people = (shapes) => shapes.filter((shape) => shape.kind === 0);
+export const colourOf = (owner) => COLOURS[owner] ?? SLATE;
+export const nameOf = (owner) => LETTERS[owner] ?? (owner < 0 ? "" : String.fromCharCode(65 + owner));
+
+// A pane's reference for its dashed outlines: where the server has everyone, or where each has itself.
+export function references(frame, index, outline) {
+  if (outline === "server") return index === 0 ? [] : people(frame.panes[0].shapes);
+  if (outline !== "own") return [];
+  return [0, 1].filter((player) => player + 1 !== index)
+    .flatMap((player) => people(frame.panes[player + 1].shapes).filter((shape) => shape.owner === player));
+}
+
+export function drawPane(canvas, run, number, index, t, { outline, eyes }) {
+  const { context, width, height } = prepare(canvas);
+  if (!width || !height) return;
+  if (eyes && index > 0) drawEyes(context, run, number, index, t, outline, width, height);
+  else drawAbove(context, run, number, index, t, outline, width, height);
+  if (run.silent && index === 1 && t >= run.silent[0] / 1000 && t <= run.silent[1] / 1000) notice(context, "▲ nothing reaches A");
+  if (run.live && index === 1) notice(context, "▲ you are A");
+}
+
+function notice(context, text) {
+  context.font = "600 12px system-ui, sans-serif";
+  context.fillStyle = WARN;
+  context.fillRect(8, 8, context.measureText(text).width + 16, 22);
+  context.fillStyle = INK;
+  context.fillText(text, 16, 23);
+}
+
+function drawAbove(context, run, number, index, t, outline, width, height) {
+  context.fillStyle = FLOOR;
+  context.fillRect(0, 0, width, height);
+  const view = camera(run, width, height);
+  floor(context, view, run);
+  const frame = run.frames[number];
+  // Who threw a thing is known to the server, if not here.
+  const known = (shape) => (shape.kind > 0 && shape.owner < 0 ? { ...shape, owner: frame.panes[0].shapes.find((other) => other.id === shape.id)?.owner ?? -1 } : shape);
+  const shapes = frame.panes[index].shapes.map(known);
+  const viewer = people(shapes).find((shape) => shape.owner === 0);
+  if (viewer) unseen(context, view, run, viewer, people(shapes), index === 0);
+  people(shapes).forEach((shape) => trail(context, view, run, number, index, shape));
+  const things = [
+    ...run.blocks.map((corners) => ({ north: (corners[1] + corners[4]) / 2, draw: () => block(context, view, corners) })),
+    ...shapes.map((shape) => ({ north: shape.y, draw: () => thing(context, view, shape) })),
+  ];
+  things.sort((one, other) => other.north - one.north).forEach(({ draw }) => draw());
+  truths(context, view, references(frame, index, outline), people(shapes));
+  shots(context, view, run, frame, index, t);
 }
 
 function floor(context, view, run) {
@@ -46,13 +121,59 @@ function floor(context, view, run) {
   context.strokeStyle = "#DAD4C6";
   context.lineWidth = 1;
   const reach = Math.ceil(metres);
+  const gap = metres > 30 ? 4 : 2;
   context.beginPath();
-  for (let line = -reach; line <= reach; line += 2) {
-    const [x, y] = [Math.round(cx / 2) * 2 + line, Math.round(cy / 2) * 2 + line];
+  for (let line = -reach; line <= reach; line += gap) {
+    const [x, y] = [Math.round(cx / gap) * gap + line, Math.round(cy / gap) * gap + line];
     context.moveTo(...view.at(x, cy - reach)); context.lineTo(...view.at(x, cy + reach));
     context.moveTo(...view.at(cx - reach, y)); context.lineTo(...view.at(cx + reach, y));
   }
   context.stroke();
+}
+
+// The floor that A cannot see from where this pane has A.
+function unseen(context, view, run, { x, y }, others, isNamed) {
+  context.fillStyle = "#5662722E";
+  for (const [a, b, , c, d] of run.blocks) {
+    const middle = Math.atan2((b + d) / 2 - y, (a + c) / 2 - x);
+    const corners = [[a, b], [a, d], [c, b], [c, d]].map((corner) => {
+      const angle = Math.atan2(corner[1] - y, corner[0] - x) - middle;
+      return { corner, off: Math.atan2(Math.sin(angle), Math.cos(angle)) };
+    }).sort((one, other) => one.off - other.off);
+    const [first, last] = [corners[0].corner, corners[3].corner];
+    const far = ([px, py]) => {
+      const length = Math.hypot(px - x, py - y) || 1;
+      return [x + ((px - x) / length) * FAR_METRES, y + ((py - y) / length) * FAR_METRES];
+    };
+    path(context, [first, far(first), far(last), last].map((point) => view.at(...point)));
+    context.fill();
+    if (!isNamed) continue;
+    const reach = Math.hypot((a + c) / 2 - x, (b + d) / 2 - y) + 3;
+    const turn = middle + (corners[0].off + corners[3].off) / 2;
+    const [wx, wy] = view.at(x + Math.cos(turn) * reach, y + Math.sin(turn) * reach);
+    context.font = "12px system-ui, sans-serif";
+    const [lx, ly] = [Math.max(46, Math.min(view.width - 46, wx)), Math.max(40, Math.min(view.height - 12, wy))];
+    const isFree = others.every((other) => { const [ox, oy] = view.at(other.x, other.y); return Math.abs(ox - lx) > 60 || Math.abs(oy - ly) > 40; });
+    if (isFree) label(context, "hidden from A", lx, ly, SLATE);
+    context.fillStyle = "#5662722E";
+  }
+}
+
+// Where it was shown in the last half second, so that speed and jumps are seen.
+function trail(context, view, run, number, index, shape) {
+  context.strokeStyle = colourOf(shape.owner);
+  context.globalAlpha = 0.35;
+  context.lineWidth = 2;
+  context.beginPath();
+  for (let back = Math.max(0, number - TRAIL_FRAMES), first = true; back <= number; back++) {
+    const past = run.frames[back].panes[index].shapes.find((other) => other.id === shape.id && other.kind === 0);
+    if (!past?.alive) { first = true; continue; }
+    const [x, y] = view.at(past.x, past.y, past.z);
+    if (first) context.moveTo(x, y); else context.lineTo(x, y);
+    first = false;
+  }
+  context.stroke();
+  context.globalAlpha = 1;
 }
 
 function block(context, view, [a, b, , x, y, high]) {
@@ -77,123 +198,95 @@ function block(context, view, [a, b, , x, y, high]) {
 // The outline of somebody: a capsule on its feet.
 function capsule(context, view, shape) {
   const [x, y] = view.at(shape.x, shape.y, shape.z);
-  const half = shape.radius * view.scale;
-  const high = Math.max(half * 2.1, shape.height * UP * view.scale + half);
+  const half = Math.max(4, shape.radius * view.scale);
+  const high = Math.max(half * 2.1, shape.height * view.up * view.scale + half);
   context.beginPath();
   context.roundRect(x - half, y - high + half * 0.6, half * 2, high, half);
-  return [x, y, half, high];
+  return { x, y, half, high, top: y - high + half * 0.6 };
 }
 
-function person(context, view, shape, colour) {
+function person(context, view, shape) {
+  const colour = colourOf(shape.owner);
   const [x, y] = view.at(shape.x, shape.y, shape.z);
-  const half = shape.radius * view.scale;
+  const half = Math.max(4, shape.radius * view.scale);
   context.fillStyle = "#1C243022";
   context.beginPath();
   context.ellipse(x + half * 0.3, y, half * 1.25, half * 0.85, 0, 0, Math.PI * 2);
   context.fill();
-  if (!shape.alive) {
-    context.strokeStyle = colour;
-    context.lineWidth = 3;
-    context.beginPath();
-    context.moveTo(x - half, y - half); context.lineTo(x + half, y + half);
-    context.moveTo(x + half, y - half); context.lineTo(x - half, y + half);
-    context.stroke();
-    return;
-  }
-  const [, , , high] = capsule(context, view, shape);
+  context.strokeStyle = INK;
+  if (!shape.alive) return fallen(context, view, shape, x, y, half, colour);
+  const [chest, reach] = [shape.z + shape.height * 0.66, shape.radius + 0.55];
+  const gun = () => {
+    const [gx, gy] = view.at(shape.x + Math.cos(shape.facing) * reach, shape.y + Math.sin(shape.facing) * reach, chest);
+    const [sx, sy] = view.at(shape.x, shape.y, chest);
+    context.strokeStyle = INK;
+    context.lineWidth = Math.max(2.5, half * 0.34);
+    context.lineCap = "round";
+    context.beginPath(); context.moveTo(sx, sy); context.lineTo(gx, gy); context.stroke();
+    context.lineCap = "butt";
+  };
+  const isAway = Math.sin(shape.facing) > 0.2;
+  if (isAway) gun();
+  const { top } = capsule(context, view, shape);
   context.fillStyle = colour;
   context.fill();
-  context.strokeStyle = INK;
   context.lineWidth = 2;
+  context.strokeStyle = INK;
   context.stroke();
-  const chest = shape.z + shape.height * 0.72;
-  const [gx, gy] = view.at(shape.x + Math.cos(shape.facing) * 0.95, shape.y + Math.sin(shape.facing) * 0.95, chest);
-  const [sx, sy] = view.at(shape.x, shape.y, chest);
-  context.lineWidth = Math.max(2.5, half * 0.34);
-  context.lineCap = "round";
-  context.beginPath(); context.moveTo(sx, sy); context.lineTo(gx, gy); context.stroke();
-  context.lineCap = "butt";
-  context.fillStyle = colour;
-  context.font = "600 13px system-ui, sans-serif";
-  label(context, LETTERS[shape.owner] ?? String.fromCharCode(65 + shape.owner), x, y - high + half * 0.6 - 6, colour);
-}
-
-function label(context, text, x, y, colour) {
-  context.textAlign = "center";
-  context.lineWidth = 3.5;
-  context.strokeStyle = PAPER;
-  context.lineJoin = "round";
-  context.strokeText(text, x, y);
-  context.fillStyle = colour;
-  context.fillText(text, x, y);
-  context.textAlign = "left";
-}
-
-export function drawPane(canvas, run, number, index, t, outline) {
-  const { context, width, height } = prepare(canvas);
-  if (!width || !height) return;
-  context.fillStyle = FLOOR;
-  context.fillRect(0, 0, width, height);
-  const view = camera(run, width, height);
-  floor(context, view, run);
-  const frame = run.frames[number];
-  const shapes = frame.panes[index].shapes;
-  const people = (list) => list.filter((shape) => shape.kind === 0);
-  // A trail of where it was shown in the last half second, so that speed and jumps are seen.
-  for (const shape of people(shapes)) {
-    context.strokeStyle = COLOURS[shape.owner] ?? SLATE;
-    context.globalAlpha = 0.35;
-    context.lineWidth = 2;
-    context.beginPath();
-    for (let back = Math.max(0, number - 30), first = true; back <= number; back++) {
-      const past = people(run.frames[back].panes[index].shapes).find((other) => other.owner === shape.owner);
-      if (!past?.alive) { first = true; continue; }
-      const [x, y] = view.at(past.x, past.y, past.z);
-      if (first) context.moveTo(x, y); else context.lineTo(x, y);
-      first = false;
-    }
-    context.stroke();
-    context.globalAlpha = 1;
-  }
-  const things = [
-    ...run.blocks.map((corners) => ({ north: (corners[1] + corners[4]) / 2, draw: () => block(context, view, corners) })),
-    ...shapes.map((shape) => ({ north: shape.y, draw: () => thing(context, view, shape) })),
-  ];
-  things.sort((one, other) => other.north - one.north).forEach(({ draw }) => draw());
-  if (index > 0 && outline === "server") truths(context, view, people(frame.panes[0].shapes), people(shapes));
-  shots(context, view, run, index, t);
-  if (run.silent && index === 1 && t >= run.silent[0] / 1000 && t <= run.silent[1] / 1000) {
-    context.fillStyle = WARN;
-    context.fillRect(8, 8, 150, 22);
+  // A visor shows which way it looks.
+  if (!isAway) {
     context.fillStyle = INK;
-    context.font = "600 12px system-ui, sans-serif";
-    context.fillText("▲ nothing reaches A", 16, 23);
+    context.beginPath();
+    context.ellipse(x + Math.cos(shape.facing) * half * 0.45, top + half * 0.85, half * 0.5, half * 0.28, 0, 0, Math.PI * 2);
+    context.fill();
+    gun();
   }
+  context.font = "600 13px system-ui, sans-serif";
+  labelFree(context, view, nameOf(shape.owner), x, Math.max(13, top - 5), colour, -14);
+}
+
+function fallen(context, view, shape, x, y, half, colour) {
+  context.globalAlpha = 0.5;
+  context.fillStyle = colour;
+  context.beginPath();
+  context.roundRect(x - half * 1.9, y - half * 0.8, half * 3.8, half * 1.7, half * 0.8);
+  context.fill();
+  context.globalAlpha = 1;
+  context.lineWidth = 1.5;
+  context.stroke();
+  context.strokeStyle = INK;
+  context.lineWidth = 2.5;
+  context.beginPath();
+  context.moveTo(x - half, y - half * 0.7); context.lineTo(x + half, y + half * 0.8);
+  context.moveTo(x + half, y - half * 0.7); context.lineTo(x - half, y + half * 0.8);
+  context.stroke();
+  context.font = "600 13px system-ui, sans-serif";
+  labelFree(context, view, `${nameOf(shape.owner)} is dead`, x, y + half + 15, colour, 14);
 }
 
 function thing(context, view, shape) {
-  if (shape.kind === 0) return person(context, view, shape, COLOURS[shape.owner] ?? SLATE);
+  if (shape.kind === 0) return person(context, view, shape);
   const [x, y] = view.at(shape.x, shape.y, shape.z);
   const [gx, gy] = view.at(shape.x, shape.y, 0);
   context.fillStyle = "#1C243033";
   context.beginPath(); context.ellipse(gx, gy, 5, 3, 0, 0, Math.PI * 2); context.fill();
   context.beginPath();
   context.arc(x, y, shape.kind === 2 ? 14 : 5, 0, Math.PI * 2);
-  context.fillStyle = shape.kind === 2 ? "#FFD85ECC" : COLOURS[shape.owner] ?? SLATE;
+  context.fillStyle = shape.kind === 2 ? "#FFD85ECC" : colourOf(shape.owner);
   context.fill();
   context.strokeStyle = INK;
   context.lineWidth = 1.5;
   context.stroke();
 }
 
-// Where the server has everyone now, and how far that is from what this screen believes.
-function truths(context, view, truth, believed) {
-  for (const real of truth) {
-    const shown = believed.find((shape) => shape.owner === real.owner);
-    if (!shown || !real.alive) continue;
+// Where somebody is elsewhere, and how far that is from what this pane believes.
+function truths(context, view, references, believed) {
+  for (const real of references) {
+    const shown = believed.find((shape) => shape.id === real.id);
+    if (!shown?.alive) continue;
     const metres = Math.hypot(real.x - shown.x, real.y - shown.y, real.z - shown.z);
     if (metres < 0.05) continue;
-    const [x, y, half] = capsule(context, view, real);
+    const { x, y, half } = capsule(context, view, real);
     context.strokeStyle = INK;
     context.lineWidth = 1.5;
     context.setLineDash([4, 3]);
@@ -202,220 +295,45 @@ function truths(context, view, truth, believed) {
     const [sx, sy] = view.at(shown.x, shown.y, shown.z);
     context.beginPath(); context.moveTo(sx, sy); context.lineTo(x, y); context.stroke();
     context.font = "600 12px system-ui, sans-serif";
-    if (metres > 0.1) label(context, `${Math.round(metres * 100)} cm`, (x + sx) / 2, Math.max(y, sy) + half + 12, INK);
+    if (metres > 0.1) labelFree(context, view, `${Math.round(metres * 100)} cm`, (x + sx) / 2, Math.min(view.height - 4, Math.max(y, sy) + half + 12), INK, 13);
   }
 }
 
-function shots(context, view, run, index, t) {
+export const verdictOf = (shot) => (shot.hit ? "hit" : shot.seen ? "refused" : "missed");
+
+function shots(context, view, run, frame, index, t) {
+  const newest = run.shots.findLast((shot) => shot.at <= t);
   for (const shot of run.shots) {
-    const at = index === shot.by + 1 ? shot.shownAt : shot.at;
-    const passed = t - at;
-    const isFresh = passed >= 0 && passed < SHOT_SECONDS;
-    if (isFresh && shot.line && (index === 0 || index === shot.by + 1)) {
+    const passed = t - (index === shot.by + 1 ? shot.shownAt : shot.at);
+    if (passed >= 0 && passed < SHOT_SECONDS && shot.line && (index === 0 || index === shot.by + 1)) {
       context.strokeStyle = COLOURS[shot.by];
-      context.globalAlpha = 1 - passed / SHOT_SECONDS;
+      context.globalAlpha = 1 - (passed / SHOT_SECONDS) * 0.7;
       context.lineWidth = 2;
-      context.beginPath(); context.moveTo(...view.at(...shot.line[0])); context.lineTo(...view.at(...shot.line[1])); context.stroke();
-      const [x, y] = view.at(...shot.line[0]);
+      const [from, to] = shot.line.map((place) => view.at(...place));
+      context.beginPath(); context.moveTo(...from); context.lineTo(...to); context.stroke();
       context.fillStyle = WARN;
-      context.beginPath(); context.arc(x, y, 7, 0, Math.PI * 2); context.fill();
+      context.beginPath(); context.arc(...from, 7, 0, Math.PI * 2); context.fill();
       context.globalAlpha = 1;
     }
-    if (index === 0 && shot.past && passed >= 0 && passed < REWOUND_SECONDS) {
-      const [x, y, z] = shot.past;
-      const [px, py, half] = capsule(context, view, { x, y, z, radius: 0.4, height: 1.75 });
-      context.strokeStyle = COLOURS[1 - shot.by] ?? INK;
-      context.lineWidth = 2;
-      context.setLineDash([1.5, 4]);
-      context.stroke();
-      context.setLineDash([]);
-      context.font = "600 12px system-ui, sans-serif";
-      label(context, `looked ${Math.round(shot.back)} ms back: ${shot.hit ? "hit" : shot.seen ? "refused" : "missed"}`, px, py + half + 14, INK);
-    }
-  }
-}
-
-const laneOf = (height) => [16, (height - STRIP) / 2, height - STRIP - 14];
-const LEFT = 56;
-
-// What a place on the wire's canvas means.
-export function windowOf(canvas, run, t, x, y, isStrip = y > canvas.clientHeight - STRIP) {
-  const wide = canvas.clientWidth - LEFT;
-  const time = isStrip ? ((x - LEFT) / wide) * run.end : t + ((x - LEFT) / wide - 0.5) * WINDOW_SECONDS;
-  return { isStrip, time, perPixel: WINDOW_SECONDS / wide };
-}
-
-function ends(packet, lanes, toX) {
-  const [own, server] = [lanes[packet.player * 2], lanes[1]];
-  const [from, to] = packet.up ? [own, server] : [server, own];
-  if (packet.arrived !== null) return [toX(packet.sent), from, toX(packet.arrived), to];
-  // A lost one ends half-way.
-  return [toX(packet.sent), from, toX(packet.sent + 0.03), (from + to) / 2];
-}
-
-export function packetAt(canvas, run, t, x, y) {
-  const wide = canvas.clientWidth - LEFT;
-  const toX = (time) => LEFT + ((time - t) / WINDOW_SECONDS + 0.5) * wide;
-  const lanes = laneOf(canvas.clientHeight);
-  let best = null;
-  for (const packet of run.packets) {
-    if (packet.sent < t - 1.5 || packet.sent > t + 1) continue;
-    const [ax, ay, bx, by] = ends(packet, lanes, toX);
-    const share = Math.max(0, Math.min(1, ((x - ax) * (bx - ax) + (y - ay) * (by - ay)) / ((bx - ax) ** 2 + (by - ay) ** 2 || 1)));
-    const off = Math.hypot(ax + (bx - ax) * share - x, ay + (by - ay) * share - y);
-    if (off < 5 && (!best || off < best.off)) best = { off, packet };
-  }
-  return best?.packet;
-}
-
-export function drawWire(canvas, run, t) {
-  const { context, width, height } = prepare(canvas);
-  if (!width || !height) return;
-  const wide = width - LEFT;
-  const toX = (time) => LEFT + ((time - t) / WINDOW_SECONDS + 0.5) * wide;
-  const lanes = laneOf(height);
-  context.save();
-  context.beginPath(); context.rect(LEFT, 0, wide, height - STRIP); context.clip();
-  context.strokeStyle = RULE;
-  context.fillStyle = SLATE;
-  context.lineWidth = 1;
-  context.font = "12px system-ui, sans-serif";
-  for (let mark = Math.ceil((t - 1) * 4) / 4; mark <= t + 1; mark += 0.25) {
-    context.beginPath(); context.moveTo(toX(mark), lanes[0]); context.lineTo(toX(mark), lanes[2]); context.stroke();
-  }
-  if (run.silent) {
-    context.fillStyle = "#FFD85E88";
-    context.fillRect(toX(run.silent[0] / 1000), lanes[0], toX(run.silent[1] / 1000) - toX(run.silent[0] / 1000), lanes[1] - lanes[0]);
-  }
-  for (const packet of run.packets) {
-    if (packet.sent < t - 1.6 || packet.sent > t + 1.1) continue;
-    const [ax, ay, bx, by] = ends(packet, lanes, toX);
-    context.strokeStyle = packet.up ? COLOURS[packet.player] : SLATE;
-    context.lineWidth = packet.cargo === 2 ? 2 : 0.7;
-    context.beginPath(); context.moveTo(ax, ay); context.lineTo(bx, by); context.stroke();
-    if (packet.arrived === null) {
-      context.lineWidth = 1.5;
-      context.beginPath();
-      context.moveTo(bx - 3, by - 3); context.lineTo(bx + 3, by + 3); context.moveTo(bx + 3, by - 3); context.lineTo(bx - 3, by + 3);
-      context.stroke();
-    }
-  }
-  context.strokeStyle = INK;
-  context.lineWidth = 1.5;
-  lanes.forEach((y) => { context.beginPath(); context.moveTo(LEFT, y); context.lineTo(width, y); context.stroke(); });
-  if (run.blocks.length) sights(context, run, lanes, toX);
-  for (const shot of run.shots) {
-    const x = toX(shot.at);
-    context.fillStyle = COLOURS[shot.by];
-    context.beginPath(); context.arc(x, lanes[1], 5, 0, Math.PI * 2);
-    if (shot.hit) context.fill();
-    else { context.fillStyle = PAPER; context.fill(); context.strokeStyle = COLOURS[shot.by]; context.lineWidth = 2; context.stroke(); }
-  }
-  context.restore();
-  ["● A", "Server", "◆ B"].forEach((name, index) => {
-    context.fillStyle = [COLOURS[0], SLATE, COLOURS[1]][index];
-    context.font = "600 12px system-ui, sans-serif";
-    context.fillText(name, 6, lanes[index] + 4);
-  });
-  context.fillStyle = INK;
-  context.fillRect(toX(t) - 1, 4, 2, height - STRIP - 6);
-  strip(context, run, t, width, height);
-}
-
-// Bars beside the lanes: while a player's own screen shows the other with nothing between.
-function sights(context, run, lanes, toX) {
-  [0, 1].forEach((player) => {
-    const y = player ? lanes[2] + 4 : lanes[0] - 12;
-    context.fillStyle = COLOURS[player];
-    let begun = null;
-    run.frames.forEach((frame, number) => {
-      const sees = frame.panes[player + 1].sees && number < run.frames.length - 1;
-      if (sees && begun === null) begun = frame.at;
-      if (!sees && begun !== null) {
-        context.globalAlpha = 0.85;
-        context.fillRect(toX(begun), y, toX(frame.at) - toX(begun), 8);
-        context.globalAlpha = 1;
-        begun = null;
-      }
-    });
-  });
-}
-
-function strip(context, run, t, width, height) {
-  const wide = width - LEFT;
-  const toX = (time) => LEFT + (time / run.end) * wide;
-  const y = height - 12;
-  context.fillStyle = RULE;
-  context.fillRect(LEFT, y - 2, wide, 4);
-  context.fillStyle = "#56627233";
-  context.fillRect(toX(Math.max(0, t - 1)), y - 6, toX(Math.min(run.end, t + 1)) - toX(Math.max(0, t - 1)), 12);
-  for (const flag of run.flags) {
-    const x = toX(flag.at);
-    context.fillStyle = context.strokeStyle = COLOURS[flag.who];
-    context.lineWidth = 1.5;
-    if (flag.kind === "stall") { context.fillStyle = WARN; context.fillRect(x, y - 5, toX(flag.until) - x, 10); continue; }
-    if (flag.kind === "corrected") { context.fillRect(x - 0.75, y + 3, 1.5, 6); continue; }
-    context.beginPath(); context.moveTo(x, y - 4); context.lineTo(x - 4, y - 11); context.lineTo(x + 4, y - 11); context.closePath();
-    if (flag.kind === "hit") context.fill(); else context.stroke();
-  }
-  if (run.moment) {
-    const x = toX(run.frames[run.moment.frame].at);
-    context.fillStyle = INK;
-    context.beginPath(); context.arc(x, y, 4.5, 0, Math.PI * 2); context.fill();
-  }
-  context.fillStyle = INK;
-  context.fillRect(toX(t) - 1.5, y - 9, 3, 18);
-  context.font = "12px system-ui, sans-serif";
-  context.fillStyle = SLATE;
-  context.fillText(`${t.toFixed(2)} s`, 6, y + 4);
-}
-
-export function drawPlot(canvas, run, previous, t, quantity) {
-  const { context, width, height } = prepare(canvas);
-  if (!width || !height) return;
-  const wide = width - LEFT;
-  const [least, most, unit] = SCALES[quantity];
-  const toX = (time) => LEFT + ((time - t) / WINDOW_SECONDS + 0.5) * wide;
-  const toY = (value) => height - 6 - ((Math.max(least, Math.min(most, value)) - least) / (most - least)) * (height - 14);
-  context.font = "12px system-ui, sans-serif";
-  context.fillStyle = SLATE;
-  context.strokeStyle = RULE;
-  context.lineWidth = 1;
-  for (const share of [0, 0.5, 1]) {
-    const value = least + (most - least) * share;
-    context.beginPath(); context.moveTo(LEFT, toY(value)); context.lineTo(width, toY(value)); context.stroke();
-    context.fillText(share === 1 ? `${value} ${unit}`.replace("12000 B/s", "12 kB/s") : `${value / (quantity === "bytes" ? 1000 : 1)}`, 4, toY(value) + (share === 1 ? 9 : share ? 4 : 0));
-  }
-  const valueOf = (of, frame, player) => {
-    const pane = of.frames[frame].panes[player + 1];
-    return { error: pane.error * 100, margin: pane.margin, bytes: of.bytes[player][frame] }[quantity];
-  };
-  const curve = (of, player, colour, dash, thick) => {
-    context.strokeStyle = colour;
-    context.lineWidth = thick;
-    context.setLineDash(dash);
-    context.beginPath();
-    let first = true;
-    of.frames.forEach((frame, number) => {
-      if (frame.at < t - 1.02 || frame.at > t + 1.02) return;
-      const value = valueOf(of, number, player);
-      if (Number.isNaN(value)) return;
-      if (first) context.moveTo(toX(frame.at), toY(value)); else context.lineTo(toX(frame.at), toY(value));
-      first = false;
-    });
+    if (index !== 0 || !shot.past || passed < 0 || passed >= REWOUND_SECONDS) continue;
+    const target = people(frame.panes[0].shapes).find((shape) => shape.owner === 1 - shot.by);
+    const [x, y, z] = shot.past;
+    const pose = capsule(context, view, { x, y, z, radius: target?.radius ?? 0.4, height: target?.height ?? 1.75 });
+    context.strokeStyle = COLOURS[1 - shot.by] ?? INK;
+    context.lineWidth = 2;
+    context.setLineDash([1.5, 4]);
+    context.globalAlpha = shot === newest ? 1 : 0.35;
     context.stroke();
+    context.globalAlpha = 1;
     context.setLineDash([]);
-  };
-  context.save();
-  context.beginPath(); context.rect(LEFT, 0, wide, height); context.clip();
-  if (previous) {
-    [0, 1].forEach((player) => curve(previous.run, player, "#9AA1A9", player ? [5, 4] : [], 1.5));
-    context.fillStyle = "#6E757D";
-    context.fillText(`grey: before, ${previous.name}`, LEFT + 6, 14);
+    if (shot !== newest) continue;
+    context.font = "600 12px system-ui, sans-serif";
+    // Beside it, where the target is not.
+    const words = `looked ${Math.round(shot.back)} ms back: ${verdictOf(shot)}`;
+    const isRight = target && view.at(target.x, target.y)[0] < pose.x;
+    const [edge, room] = [pose.x + (isRight ? pose.half + 6 : -pose.half - 6), context.measureText(words).width];
+    const fits = isRight ? edge + room < view.width : edge - room > 0;
+    if (fits) label(context, words, edge, pose.y - pose.high / 2 + pose.half, INK, isRight ? "left" : "right");
+    else label(context, words, Math.max(room / 2 + 4, Math.min(view.width - room / 2 - 4, pose.x)), pose.y + pose.half + 14, INK);
   }
-  curve(run, 0, COLOURS[0], [], 2);
-  curve(run, 1, COLOURS[1], [6, 4], 2);
-  context.restore();
-  context.fillStyle = INK;
-  context.fillRect(toX(t) - 1, 0, 2, height);
 }

@@ -25,6 +25,10 @@ pub(crate) struct Match {
     pub(crate) mode: String,
     /// The server's own players.
     pub(crate) bots: u32,
+    /// The others, when the server was asked.
+    pub(crate) people: u32,
+    /// The port of its page; none if it is this one.
+    pub(crate) page_port: Option<u16>,
 }
 
 /// What leads back to the same place, and on which server.
@@ -184,9 +188,11 @@ fn matches_of(session: &browser::Session) -> Vec<Match> {
     let one = |number: usize| {
         let text =
             |name: &str| session.text(&format!("matches.{number}.{name}")).unwrap_or_default();
-        let count =
-            |name: &str| session.number(&format!("matches.{number}.{name}")).unwrap_or(0.0) as u32;
-        Match { title: text("title"), mode: text("mode"), bots: count("bots") }
+        let number = |name: &str| session.number(&format!("matches.{number}.{name}"));
+        let count = |name: &str| number(name).unwrap_or(0.0) as u32;
+        let (bots, people) = (count("bots"), count("people"));
+        let page_port = number("page_port").map(|port| port as u16);
+        Match { title: text("title"), mode: text("mode"), bots, people, page_port }
     };
     (0..session.count("matches").min(MATCHES_MAX)).map(one).collect()
 }

@@ -33,8 +33,8 @@ pub(crate) enum Happening {
     Set { name: String, value: String },
     /// What was to be said.
     Said(String),
-    /// Nobody looks at the page, or someone does again.
-    Hidden(bool),
+    /// Whoever played looks elsewhere, or at the page again.
+    Away,
 }
 
 type Happenings = Rc<RefCell<Vec<Happening>>>;
@@ -219,12 +219,8 @@ impl Page {
                 words.set_value("");
             }
         })?;
-        let (happenings, document) = (Rc::clone(&self.happenings), self.document.clone());
-        on(&self.document, "visibilitychange", move |_| {
-            let is_hidden = js_sys::Reflect::get(&document, &"hidden".into())
-                .is_ok_and(|hidden| hidden.is_truthy());
-            tell(&happenings, Happening::Hidden(is_hidden));
-        })
+        let happenings = Rc::clone(&self.happenings);
+        on(&self.document, "visibilitychange", move |_| tell(&happenings, Happening::Away))
     }
 
     fn listen_to_keys(&self, window: &Window) -> Result<(), JsValue> {
@@ -293,8 +289,18 @@ impl Page {
             tell(&happenings, Happening::Lock(is_locked()))
         })?;
         let happenings = Rc::clone(&self.happenings);
-        on(window, "blur", move |_| tell(&happenings, Happening::Lock(is_locked())))
+        on(window, "blur", move |_| tell(&happenings, Happening::Away))
     }
+}
+
+/// The page at another port of this machine, with what this one's address asks for and our name.
+pub(crate) fn at_port(port: u16, name: &str) -> Option<String> {
+    let address = web_sys::Url::new(&web_sys::window()?.location().href().ok()?).ok()?;
+    address.set_port(&port.to_string());
+    if !name.is_empty() {
+        address.search_params().set("name", name);
+    }
+    Some(address.href())
 }
 
 /// Whether the mouse belongs to the match.

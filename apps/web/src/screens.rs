@@ -77,11 +77,7 @@ impl App {
             (Some(road), None) => road,
         };
         self.page.text("road", &road);
-        let others = match self.matches.len() {
-            0 => "",
-            1 => "This server has no other match.",
-            _ => "One joins the first.",
-        };
+        let others = if self.matches.len() == 1 { "This server has no other match." } else { "" };
         self.page.text("others", others);
         let network = self.network.clone().unwrap_or_default();
         self.page.text("network", &network);
@@ -92,8 +88,10 @@ impl App {
         );
         let lines = self.match_lines();
         self.page.fill("matches", &format!("{lines:?}"), |document, element| {
-            for (title, rest) in &lines {
-                if let Some(line) = page::add(document, element, "div", "match", "") {
+            for (title, rest, address) in &lines {
+                let tag = if address.is_some() { "a" } else { "div" };
+                if let Some(line) = page::add(document, element, tag, "match", "") {
+                    let _ = address.as_ref().map(|address| line.set_attribute("href", address));
                     page::add(document, &line, "b", "", title);
                     page::add(document, &line, "span", "", rest);
                 }
@@ -121,14 +119,15 @@ impl App {
         });
     }
 
-    /// A line for each match: "Halls, free for all", "7 bots, 2 people".
-    fn match_lines(&self) -> Vec<(String, String)> {
+    /// A line for each match: "Halls, free for all", "7 bots, 2 people", and where to go for it unless it is this one.
+    fn match_lines(&self) -> Vec<(String, String, Option<String>)> {
         if self.matches.is_empty() {
             let Some(session) = &self.session else { return Vec::new() };
             let bots = self.settings.bots;
             return vec![(
                 format!("{}, free for all", session.content().map.title),
                 format!("{bots} bots"),
+                None,
             )];
         }
         let mode = |mode: &str| match mode {
@@ -142,7 +141,9 @@ impl App {
         let seats = world.map(|world| world.all::<Seat>().count() as u32);
         let people = |bots: u32| seats.map_or(0, |seats| seats.saturating_sub(bots + 1));
         let line = |of: &crate::outside::Match| {
-            (format!("{}, {}", of.title, mode(&of.mode)), company(of.bots, people(of.bots)))
+            let people = if of.page_port.is_some() { of.people } else { people(of.bots) };
+            let address = of.page_port.and_then(|port| page::at_port(port, &self.settings.name));
+            (format!("{}, {}", of.title, mode(&of.mode)), company(of.bots, people), address)
         };
         self.matches.iter().map(line).collect()
     }

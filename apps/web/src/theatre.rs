@@ -2,6 +2,7 @@
 //! whoever draws. Knows no browser.
 
 mod link;
+mod repertoire;
 #[cfg(target_arch = "wasm32")]
 mod stage;
 
@@ -9,36 +10,73 @@ pub(crate) use link::Wanted;
 #[cfg(target_arch = "wasm32")]
 pub use stage::Theatre;
 
-use sametick::theatre::{Cargo, Recorded, ShapeKind, run};
-use sametick::{Model, PlayerId};
-use sametick_arena::theatre::{Moment, Staged};
+use repertoire::{GAMES, Live, Staging, scenes};
+use sametick::theatre::{Cargo, HEADERS_BYTES, Keys, Moment, Poster, Recorded, ShapeKind};
+use sametick::{Model, PlayerId, Span};
 use std::fmt::Write;
+
+/// The lockstep models that can be chosen.
+const IN_LOCKSTEP: [&str; 4] = ["doom1993", "packet_server", "age_of_empires", "rollback"];
+/// The first pane, A's and B's.
+const PANES: usize = 3;
 
 /// A scene that was played as a link asks for it.
 pub(crate) struct Performance {
     pub(crate) wanted: Wanted,
-    pub(crate) scene: Staged,
-    pub(crate) recorded: Recorded,
-    pub(crate) moment: Option<Moment>,
+    scene: Box<dyn Staging>,
+    poster: Poster,
+    recorded: Recorded,
+    moment: Option<Moment>,
+    /// Played in its place, by a reader who has A's keys.
+    live: Option<Box<dyn Live>>,
 }
 
 impl Performance {
     pub(crate) fn of(wanted: Wanted) -> Self {
         let scene = wanted.scene();
-        let recorded = run(&scene, &wanted.setup(&scene));
+        let (poster, recorded) = (scene.poster(), scene.run(&wanted.setup()));
         let moment = scene.moment(&recorded);
-        Self { wanted, scene, recorded, moment }
+        Self { wanted, scene, poster, recorded, moment, live: None }
     }
 
-    /// Every frame: its second, its tick, and of each pane its count of shapes, its tick, its margin and its
-    /// correction, the age of the other, the error of the other and of its own, and whether the other is in sight; then
-    /// the shapes.
-    pub(crate) fn frames(&self) -> Vec<f32> {
-        let recorded = &self.recorded;
+    /// What is to be seen.
+    pub(crate) fn recorded(&self) -> &Recorded {
+        self.live.as_ref().map_or(&self.recorded, |live| live.recorded())
+    }
+
+    /// The reader takes A's keys: the scene is played again up to there, and goes on when told.
+    pub(crate) fn take(&mut self, at: Span) {
+        let mut setup = self.wanted.setup();
+        setup.hand = setup.hand.before(at);
+        let keys = setup.hand.at(Span::MAX);
+        let mut live = self.scene.start(setup);
+        // Until here as it was; whoever takes the keys has pressed none yet.
+        live.go_on(at, keys.unwrap_or_default());
+        live.go_on(at, Keys::default());
+        self.live = Some(live);
+    }
+
+    /// Plays on with these keys down.
+    pub(crate) fn go_on(&mut self, until: Span, keys: Keys) {
+        if let Some(live) = &mut self.live {
+            live.go_on(until, keys);
+        }
+    }
+
+    /// All keys that the reader has pressed, as a link has them.
+    pub(crate) fn hand(&self) -> String {
+        self.live.as_ref().map_or_else(String::new, |live| live.hand().to_string())
+    }
+
+    /// Every frame: its second, its tick, and of the first three panes each its count of shapes, its tick, its margin
+    /// and its correction, the age of the other, the error of the other and of its own, whether the other is in sight,
+    /// and how long commands wait in lockstep; then the shapes.
+    pub(crate) fn frames(&self, from: usize) -> Vec<f32> {
+        let recorded = self.recorded();
         let mut numbers = Vec::new();
-        for (number, frame) in recorded.frames.iter().enumerate() {
+        for (number, frame) in recorded.frames.iter().enumerate().skip(from) {
             numbers.extend([frame.at.as_seconds_f64() as f32, frame.tick.0 as f32]);
-            for (index, pane) in frame.panes.iter().enumerate() {
+            for (index, pane) in frame.panes.iter().take(PANES).enumerate() {
                 let other = PlayerId(u16::from(index == 1));
                 let age = recorded.age(number, index, other).filter(|_| index > 0);
                 numbers.extend([
@@ -50,6 +88,7 @@ impl Performance {
                     if index == 0 { 0.0 } else { recorded.error(number, index, false) },
                     if index == 0 { 0.0 } else { recorded.error(number, index, true) },
                     f32::from(u8::from(self.sees(number, index))),
+                    pane.delay_ticks as f32 * recorded.tick_length.as_millis_f64() as f32,
                 ]);
                 for shape in recorded.shapes(number, index) {
                     let kind = match shape.kind {
@@ -65,6 +104,7 @@ impl Performance {
                         shape.place[1],
                         shape.place[2],
                         shape.facing,
+                        shape.pitch,
                         f32::from(u8::from(shape.is_alive)),
                         shape.size[0],
                         shape.size[1],
@@ -79,18 +119,20 @@ impl Performance {
     fn sees(&self, frame: usize, pane: usize) -> bool {
         let players = [PlayerId(0), PlayerId(1)];
         match pane {
-            1 => self.scene.sees(&self.recorded, frame, pane, players),
-            2 => self.scene.sees(&self.recorded, frame, pane, [players[1], players[0]]),
+            1 => self.scene.sees(self.recorded(), frame, pane, players),
+            2 => self.scene.sees(self.recorded(), frame, pane, [players[1], players[0]]),
             _ => false,
         }
     }
 
-    /// Every packet: whose line, up or down, sent and arrived (never is below zero), bytes, what for, which tick.
-    pub(crate) fn packets(&self) -> Vec<f32> {
+    /// Every packet: whose line, up or down, sent and arrived (never is below zero), bytes, what for, which
+    /// tick, and straight to which player (else below zero).
+    pub(crate) fn packets(&self, from: usize) -> Vec<f32> {
+        let recorded = self.recorded();
         let since = |time: sametick::Time| {
-            (time.as_seconds_f64() - self.recorded.begins.as_seconds_f64()) as f32
+            (time.as_seconds_f64() - recorded.begins.as_seconds_f64()) as f32
         };
-        let numbers = self.recorded.packets.iter().flat_map(|packet| {
+        let numbers = recorded.packets.iter().skip(from).flat_map(|packet| {
             let (cargo, tick) = match packet.cargo {
                 Cargo::Upkeep => (0.0, 0.0),
                 Cargo::Commands(tick) => (1.0, tick.0 as f32),
@@ -104,31 +146,15 @@ impl Performance {
                 packet.bytes as f32,
                 cargo,
                 tick,
+                packet.to.map_or(-1.0, |player| f32::from(player.0)),
             ]
         });
         numbers.collect()
     }
 
-    /// All else, as JSON.
-    pub(crate) fn words(&self) -> String {
-        let (scene, recorded, wanted) = (&self.scene, &self.recorded, &self.wanted);
-        let mut text = String::from("{");
-        let _ = write!(
-            text,
-            "\"scene\":{},\"title\":{},\"sentences\":[{},{}],\"seconds\":{},\"focus\":{:?},\"trace\":\"{:016x}\"",
-            quoted(scene.key),
-            quoted(scene.title),
-            quoted(scene.sentences[0]),
-            quoted(scene.sentences[1]),
-            scene.seconds,
-            scene.focus,
-            recorded.trace()
-        );
-        let blocks = scene.blocks.iter().map(|block| {
-            let ([a, b, c], [x, y, z]) = (block.low, block.high);
-            format!("[{a},{b},{c},{x},{y},{z}]")
-        });
-        let _ = write!(text, ",\"blocks\":[{}]", blocks.collect::<Vec<_>>().join(","));
+    /// All shots, as JSON.
+    pub(crate) fn shots(&self) -> String {
+        let recorded = self.recorded();
         let shots = recorded.shots.iter().map(|shot| {
             let target = PlayerId(u16::from(shot.by == PlayerId(0)));
             let past = recorded.past_place(shot.frame, shot.rewound, target);
@@ -144,49 +170,96 @@ impl Performance {
                 shot.line.map_or("null".into(), |line| format!("{line:?}")),
             )
         });
-        let _ = write!(text, ",\"shots\":[{}]", shots.collect::<Vec<_>>().join(","));
-        match &self.moment {
-            Some(moment) => {
-                let _ = write!(
-                    text,
-                    ",\"moment\":{{\"frame\":{},\"caption\":{}}}",
-                    moment.frame,
-                    quoted(&moment.caption)
-                );
+        format!("[{}]", shots.collect::<Vec<_>>().join(","))
+    }
+
+    /// In lockstep: from which second to which everyone waits for whom, as JSON.
+    fn waits(&self) -> String {
+        let recorded = self.recorded();
+        let mut waits: Vec<(f64, f64, u16)> = Vec::new();
+        let tick = recorded.tick_length.as_seconds_f64();
+        for (number, frame) in recorded.frames.iter().enumerate() {
+            let Some(player) = recorded.awaited(number) else { continue };
+            let (at, end) = (frame.at.as_seconds_f64(), frame.at.as_seconds_f64() + tick);
+            match waits.last_mut() {
+                Some((_, until, who)) if *who == player.0 && at - *until < tick => *until = end,
+                _ => waits.push((at, end, player.0)),
             }
-            None => text.push_str(",\"moment\":null"),
         }
-        let lines = wanted.lines.iter().map(|line| {
+        list(waits.into_iter().map(|(from, to, who)| format!("[{from:.3},{to:.3},{who}]")))
+    }
+
+    /// What is neither frame nor packet, as JSON.
+    pub(crate) fn words(&self) -> String {
+        let (poster, recorded, wanted) = (&self.poster, self.recorded(), &self.wanted);
+        let mut text = String::from("{");
+        let mut add = |name: &str, value: String| {
+            let comma = if text.len() > 1 { "," } else { "" };
+            // Writing into a string cannot fail.
+            let _ = write!(text, "{comma}\"{name}\":{value}");
+        };
+        add("game", quoted(wanted.game));
+        add("scene", quoted(poster.key));
+        add("title", quoted(poster.title));
+        add("sentences", list(poster.sentences.map(quoted)));
+        add("seconds", poster.seconds.to_string());
+        add("focus", format!("{:?}", poster.focus));
+        add("fairness", poster.has_fairness.to_string());
+        add("blocks", list(poster.blocks.iter().map(|block| format!("{:?}", block.concat()))));
+        let silent = poster.silent.filter(|_| wanted.silent);
+        add("silent", silent.map_or("null".into(), |silent| format!("{silent:?}")));
+        add("trace", format!("\"{:016x}\"", recorded.trace()));
+        add("shots", self.shots());
+        let moment = self.moment.as_ref().map(|moment| {
+            format!("{{\"frame\":{},\"caption\":{}}}", moment.frame, quoted(&moment.caption))
+        });
+        add("moment", moment.unwrap_or("null".into()));
+        // What the lines have counted, up and down, and what the players' own ends have.
+        let sums = recorded.sums.iter().map(|ways| {
+            list(ways.map(|sum| format!("[{},{},{}]", sum.packets, sum.bytes, sum.lost)))
+        });
+        add("sums", list(sums));
+        let ends = recorded.channel.iter().map(|ways| {
+            list(ways.map(|sum| {
+                format!("[{},{}]", sum.packets, sum.bytes - HEADERS_BYTES * sum.packets)
+            }))
+        });
+        add("ends", list(ends));
+        add("model", quoted(wanted.model()));
+        add("lockstep", wanted.setup().lockstep.is_some().to_string());
+        add("waits", self.waits());
+        add("ticks", wanted.ticks.to_string());
+        add("snapshots", wanted.snapshots.to_string());
+        add("sight", wanted.sight.to_string());
+        let lines = wanted.lines.map(|line| {
             let [ping, jitter, loss] = [line.ping, line.jitter, line.loss];
             format!("{{\"ping\":{ping},\"jitter\":{jitter},\"loss\":{loss}}}")
         });
-        let scenes = Staged::all();
-        let scenes =
-            scenes.iter().map(|scene| format!("[{},{}]", quoted(scene.key), quoted(scene.title)));
-        let models = Model::ALL.iter().map(|model| quoted(model.name));
-        let _ = write!(
-            text,
-            ",\"lines\":[{}],\"model\":{},\"ticks\":{},\"snapshots\":{},\"sight\":{},\"silent\":{},\
-             \"scenes\":[{}],\"models\":[{}],\"link\":{}}}",
-            lines.collect::<Vec<_>>().join(","),
-            quoted(wanted.model.name),
-            wanted.ticks,
-            wanted.snapshots,
-            wanted.sight,
-            scene.silent.map_or("null".into(), |silent| format!("{silent:?}")),
-            scenes.collect::<Vec<_>>().join(","),
-            models.collect::<Vec<_>>().join(","),
-            quoted(&wanted.link())
-        );
-        text
+        add("lines", list(lines));
+        add("hand", quoted(&wanted.hand.to_string()));
+        add("link", quoted(&wanted.link()));
+        let scenes = scenes(wanted.game).into_iter().map(|scene| {
+            let poster = scene.poster();
+            format!("[{},{}]", quoted(poster.key), quoted(poster.title))
+        });
+        add("scenes", list(scenes));
+        add("games", list(GAMES.map(quoted)));
+        let served = Model::ALL.map(|model| model.name);
+        let models = served.into_iter().chain(IN_LOCKSTEP);
+        add("models", list(models.map(quoted)));
+        text + "}"
     }
 
     /// What everyone had at one frame: the state hashes of all panes.
     pub(crate) fn hash(&self, frame: usize) -> String {
-        let panes = self.recorded.frames.get(frame).map(|frame| &frame.panes[..]);
+        let panes = self.recorded().frames.get(frame).map(|frame| &frame.panes[..]);
         let panes = panes.unwrap_or_default().iter();
         panes.map(|pane| format!("{:016x}", pane.hash)).collect::<Vec<_>>().join(" ")
     }
+}
+
+fn list(values: impl IntoIterator<Item = String>) -> String {
+    format!("[{}]", values.into_iter().collect::<Vec<_>>().join(","))
 }
 
 fn quoted(text: &str) -> String {
@@ -217,9 +290,60 @@ mod tests {
         let words = played.words();
         assert!(words.contains(r#"switch on \"clear line now\""#), "{words}");
         assert_eq!(words.matches('{').count(), words.matches('}').count());
-        assert_eq!(played.packets().len(), 7 * played.recorded.packets.len());
+        assert_eq!(played.packets(0).len(), 8 * played.recorded.packets.len());
         let panes = 3 * played.recorded.frames.len();
-        let most = 2 * played.recorded.frames.len() + 8 * panes + 10 * played.recorded.shapes.len();
-        assert_eq!(played.frames().len(), most);
+        let most = 2 * played.recorded.frames.len() + 9 * panes + 11 * played.recorded.shapes.len();
+        assert_eq!(played.frames(0).len(), most);
+    }
+
+    #[test]
+    fn one_bad_line_has_four_players_three_panes_and_says_who_is_awaited() {
+        let played = Performance::of(Wanted::read("?scene=line"));
+        let words = played.words();
+        assert!(words.contains(r#""model":"doom1993""#) && words.contains(r#""lockstep":true"#));
+        assert!(words.contains(r#""waits":[["#) && words.contains(",1]"), "{words}");
+        let shapes = played.recorded.frames.iter().flat_map(|frame| &frame.panes[..PANES]);
+        let shapes: usize = shapes.map(|pane| pane.shapes.len()).sum();
+        let frames = played.recorded.frames.len();
+        assert_eq!(shapes, 4 * PANES * frames);
+        assert_eq!(played.frames(0).len(), (2 + 9 * PANES) * frames + 11 * shapes);
+        let relayed = Performance::of(Wanted::read("?scene=line&model=packet_server"));
+        assert_ne!(relayed.recorded.trace(), played.recorded.trace());
+    }
+
+    #[test]
+    fn who_takes_the_keys_in_lockstep_plays_what_its_link_plays_again() {
+        let mut played = Performance::of(Wanted::read("?scene=line&model=rollback"));
+        played.take(Span::millis(2000));
+        played.go_on(Span::millis(2600), Keys { north: 1, ..Keys::default() });
+        let last = played.recorded().frames.len() - 1;
+        let link = format!("scene=line&model=rollback&hand={}", played.hand());
+        let again = Performance::of(Wanted::read(&link));
+        assert_eq!(again.hash(last), played.hash(last));
+        assert_ne!(again.hash(last), played.recorded.frames[last].panes[1].hash.to_string());
+    }
+
+    #[test]
+    fn who_takes_the_keys_plays_what_its_link_plays_again() {
+        let mut played = Performance::of(Wanted::read("?scene=step&a.ping=90"));
+        let before = played.hash(100);
+        played.take(Span::millis(2000));
+        assert_eq!(played.hash(100), before, "up to there all is as it was");
+        for (until, keys) in [
+            (2300, Keys { east: 1, ..Keys::default() }),
+            (2500, Keys { north: 1, ..Keys::default() }),
+            (3100, Keys { east: -1, north: -1, fire: true }),
+        ] {
+            played.go_on(Span::millis(until), keys);
+        }
+        let last = played.recorded().frames.len() - 1;
+        let link = format!("scene=step&a.ping=90&hand={}", played.hand());
+        let again = Performance::of(Wanted::read(&link));
+        assert_eq!(again.wanted.link(), link);
+        assert_eq!(again.hash(last), played.hash(last));
+        assert_ne!(
+            Performance::of(Wanted::read("?scene=step&a.ping=90")).hash(last),
+            again.hash(last)
+        );
     }
 }

@@ -1,47 +1,13 @@
 //! Hello: walk to and fro over UDP; see how late your turns are, and how old what you see of another is.
 //! `hello serve [ADDRESS]`, `hello [ADDRESS] [--ping MS] [--no-prediction] [--seconds N] [--view V]` with
 //! V one of latest, extrapolate, interpolate, predict. Without an address both ends run here.
-use sametick::{Client, Fields, Game, Networked, NoEvent, Peer, PlayerId, Server, Turn, World};
-use sametick::{Rates, Span, Time, View, network::Conditions, secure::SystemRandom};
+use sametick::{Client, Peer, PlayerId, Server, network::Conditions, secure::SystemRandom};
+use sametick::{Rates, Span, Time, View};
 use sametick_links::{Clock, Conditioned, Link, UdpLink, conditioner::Direction, peer_at};
 use sametick_links::{drive_client, drive_server};
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Wish(i32);
-impl Networked for Wish {
-    fn fields<F: Fields>(&mut self, f: &mut F) {
-        f.int("east", &mut self.0, -1..=1);
-    }
-}
-#[derive(Clone, Debug, Default)]
-struct Walker(f32, f32); // Where it is, and in which tick it was there.
-impl Networked for Walker {
-    fn fields<F: Fields>(&mut self, f: &mut F) {
-        f.exact("x", &mut self.0).shown(-20.0..=20.0, 0.01);
-        f.exact("when", &mut self.1);
-    }
-}
-sametick::entities! { enum Entity { Walker } }
-struct Hello;
-impl Game for Hello {
-    type Entity = Entity;
-    type Command = Wish;
-    type Event = NoEvent;
-    type Content = ();
-    fn populate((): &(), world: &mut World<Entity>) {
-        world.spawn(Walker::default());
-    }
-    fn step(world: &mut World<Entity>, turn: &Turn<'_, Self>) {
-        turn.joined().for_each(|player| _ = world.spawn_owned(player, Walker::default()));
-        if let Some((_, other)) = world.all_mut::<Walker>().next() {
-            let tick = turn.tick().0;
-            *other = Walker((tick % 160).abs_diff(80) as f32 / 2.0 - 20.0, tick as f32);
-        }
-        for (player, Wish(east)) in turn.commands() {
-            let Some((_, Walker(x, _))) = world.owned_mut(player) else { continue };
-            *x = (*x + *east as f32 * 15.0 * turn.dt()).clamp(-20.0, 20.0);
-        }
-    }
-}
+#[path = "hello/rules.rs"]
+pub mod rules; // All that is the game's own.
+use rules::{Hello, Walker, Wish};
 fn serve(mut link: impl Link, clock: Clock, end: Time) {
     let mut random = SystemRandom::new();
     let mut server = Server::<Hello>::open((), 1, Rates::default(), clock.now(), &mut random);

@@ -1,7 +1,7 @@
 //! The theatre with another game than the arena: that of the hello example, which knows one axis and two walkers.
 #![cfg(feature = "secure")]
 
-use sametick::theatre::{Cargo, Play, Setup, Shape, ShapeKind, Wire, run};
+use sametick::theatre::{Cargo, Hand, Play, Setup, Shape, ShapeKind, Wire, run};
 use sametick::{Fields, Game, Model, Networked, NoEvent, PlayerId, Span, Turn, World};
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -68,6 +68,8 @@ fn setup(model: Model, ping: u64) -> Setup {
         wires: vec![Wire::of(Span::millis(ping)), Wire::of(Span::millis(30))],
         begins: Span::seconds(3),
         length: Span::seconds(4),
+        hand: Hand::default(),
+        lockstep: None,
     }
 }
 

@@ -16,8 +16,8 @@ use crate::vector::{Bounds, Vector, along, direction};
 use crate::weapon::Weapon;
 use crate::{body, scenes};
 pub use bad_line::BadLine;
-pub use moments::{Moment, approaches, passed_behind, pressed_and_moved};
-use sametick::theatre::{Play, Recorded, Setup, Shape, ShapeKind, Wire};
+pub use moments::{approaches, passed_behind, pressed_and_moved};
+use sametick::theatre::{Keys, Moment, Play, Poster, Recorded, Scene, Setup, Shape, ShapeKind};
 use sametick::{Model, PlayerId, Span, World};
 
 /// How long a bullet's way is drawn where nothing stops it.
@@ -106,7 +106,7 @@ impl Staged {
             ],
             model: Model::HALF_LIFE,
             pings: [100, 30],
-            focus: [3.0, -2.0, 16.0],
+            focus: [2.2, -1.75, 15.4],
             acts: acts([Script::Stand { at: stand }, run], [Look::At(RUNNER), Look::Ahead]),
             trigger: Trigger::Leaving(CORNER_EDGE_X - 0.35),
             ..Self::new(&[wall], [stand, cover])
@@ -226,7 +226,7 @@ impl Staged {
             ],
             model: Model::QUAKE3,
             pings: [120, 40],
-            focus: [0.0, -4.0, 22.0],
+            focus: [0.0, -5.6, 24.0],
             acts: acts([Script::Stand { at: stand }, dash], [Look::Lead(RUNNER), Look::Ahead]),
             trigger: Trigger::InSight,
             ..Self::new(&[], [stand, from])
@@ -283,27 +283,43 @@ impl Staged {
 
     /// How it is staged unless something else is wanted.
     pub fn setup(&self) -> Setup {
-        let mut wires: Vec<Wire> =
-            self.pings.iter().map(|ping| Wire::of(Span::millis(*ping))).collect();
-        wires[0].silent = self.silent.map(|[from, to]| (Span::millis(from), Span::millis(to)));
-        Setup {
-            seed: 7,
-            rates: self.model.rates,
-            view: self.model.view,
-            wires,
-            begins: Span::from_millis_f64(BEGINS_AT * 1000.0),
-            length: Span::seconds(self.seconds),
-        }
-    }
-
-    /// When it shows what it claims, and what was measured then.
-    pub fn moment(&self, recorded: &Recorded) -> Option<Moment> {
-        moments::find(self, recorded)
+        self.poster().setup()
     }
 
     /// The map, for whoever measures sight.
     pub fn map(&self) -> &Map {
         &self.content.map
+    }
+}
+
+impl Scene for Staged {
+    fn poster(&self) -> Poster {
+        Poster {
+            key: self.key,
+            title: self.title,
+            sentences: self.sentences,
+            model: self.model,
+            pings: self.pings,
+            silent: self.silent,
+            begins: Span::from_millis_f64(BEGINS_AT * 1000.0),
+            seconds: self.seconds,
+            blocks: self.blocks.iter().map(|block| [block.low, block.high]).collect(),
+            focus: self.focus,
+            has_fairness: matches!(self.key, "cover" | "tree"),
+            lockstep: None,
+            others: 0,
+            bad: None,
+        }
+    }
+
+    fn moment(&self, recorded: &Recorded) -> Option<Moment> {
+        moments::find(self, recorded)
+    }
+
+    fn sees(&self, shown: &Recorded, frame: usize, pane: usize, who: [PlayerId; 2]) -> bool {
+        let [of, other] = who.map(|player| shown.person(frame, pane, player));
+        let (Some(of), Some(other)) = (of, other) else { return false };
+        self.map().visible(moments::eye(of), moments::middle(other))
     }
 }
 
@@ -331,6 +347,19 @@ impl Play for Staged {
             Trigger::Leaving(x) => other.velocity[0] > 1.0 && other.position[0] > x,
         };
         Command { fire: me == SHOOTER && has_begun && in_sight && wants, ..command }
+    }
+
+    fn steered(&self, by_itself: Command, keys: Keys) -> Command {
+        let wish = [f32::from(keys.east), f32::from(keys.north)];
+        let length = libm::sqrtf(wish[0] * wish[0] + wish[1] * wish[1]).max(1.0);
+        let (sin, cos) = (libm::sinf(by_itself.yaw), libm::cosf(by_itself.yaw));
+        let axis = |share: f32| libm::roundf(share / length * f32::from(AXIS_MAX)) as i8;
+        Command {
+            forward: axis(wish[0] * cos + wish[1] * sin),
+            right: axis(wish[0] * sin - wish[1] * cos),
+            fire: keys.fire,
+            ..by_itself
+        }
     }
 
     fn shapes(&self, world: &World<Entity>, into: &mut Vec<Shape>) {

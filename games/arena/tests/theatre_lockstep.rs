@@ -1,6 +1,6 @@
 //! The claims of the scene "One bad line": measured, on seeded runs, under every lockstep model.
 
-use sametick::theatre::{Recorded, run_in_lockstep};
+use sametick::theatre::{Recorded, Scene, Setup, run};
 use sametick::{PlayerId, Span, lockstep};
 use sametick_arena::theatre::BadLine;
 use std::collections::BTreeMap;
@@ -11,8 +11,9 @@ const TICK: Span = Span::micros(16_667);
 
 fn under(name: &str) -> Recorded {
     let scene = BadLine::default();
-    let setup = lockstep::Setup::named(name).expect("there is such a model");
-    run_in_lockstep(&scene, &scene.setup().0, setup)
+    let lockstep = lockstep::Setup::named(name);
+    assert!(lockstep.is_some(), "there is no {name}");
+    run(&scene, &Setup { lockstep, ..scene.poster().setup() })
 }
 
 /// How many of a player's commands the relay made up.
@@ -125,4 +126,23 @@ fn what_is_drawn_of_the_wire_is_what_the_lines_took() {
         assert!((Span::millis(least)..=Span::millis(most)).contains(&took), "{packet:?}");
     }
     assert!(shown.packets.iter().any(|packet| packet.to == Some(PlayerId(0))));
+}
+
+#[test]
+fn under_a_server_nobody_waits_and_b_is_seen_as_it_was() {
+    let scene = BadLine::default();
+    let shown = run(&scene, &Setup { lockstep: None, ..scene.poster().setup() });
+    assert!((A..=4).all(|pane| shown.stood(pane) < Span::millis(60)));
+    let age = |at: u64| shown.age(shown.frame_at(Span::millis(at)), A, PlayerId(1)).unwrap();
+    assert!(age(3_500) < Span::millis(160), "{}", age(3_500));
+    assert!(scene.moment(&shown).unwrap().caption.contains("Nobody waits"));
+    // B's own commands take so much longer.
+    let up = |from: u64| {
+        let began = shown.begins + Span::millis(from);
+        let of_b =
+            |p: &&sametick::theatre::Packet| p.player == PlayerId(1) && p.is_up && p.sent > began;
+        let packet = shown.packets.iter().find(of_b).unwrap();
+        packet.arrived.unwrap() - packet.sent
+    };
+    assert_eq!([up(1_000), up(5_000)], [Span::millis(15), Span::millis(150)]);
 }

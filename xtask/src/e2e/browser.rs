@@ -1,11 +1,14 @@
 //! Chromium through its driver: starts it, opens pages, asks them how they are. Knows no test.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
+use fantoccini::actions::{InputSource, KeyAction, KeyActions};
+use fantoccini::wd::WindowHandle;
 use fantoccini::{Client, ClientBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Map, Value, json};
@@ -42,7 +45,8 @@ pub(crate) struct Driver {
     address: String,
     browser: PathBuf,
     profiles: PathBuf,
-    opened: AtomicU32,
+    /// All browsers that were ever started; those that are gone do not mind being closed.
+    opened: Mutex<Vec<Client>>,
 }
 
 impl Driver {
@@ -67,12 +71,12 @@ impl Driver {
         std::thread::spawn(move || lines.for_each(drop));
         let profiles = std::env::temp_dir().join(format!("sametick-e2e-{}", std::process::id()));
         let address = format!("http://127.0.0.1:{port}");
-        Ok(Self { process, address, browser, profiles, opened: AtomicU32::new(0) })
+        Ok(Self { process, address, browser, profiles, opened: Mutex::default() })
     }
 
     /// A browser that nobody has used.
     async fn browser(&self) -> Result<Client> {
-        let number = self.opened.fetch_add(1, Ordering::Relaxed);
+        let number = self.opened.lock().unwrap_or_else(PoisonError::into_inner).len();
         let profile = self.profiles.join(number.to_string());
         let mut arguments: Vec<String> = FLAGS.map(str::to_owned).to_vec();
         arguments.push(format!("--user-data-dir={}", profile.display()));
@@ -82,7 +86,17 @@ impl Driver {
         capabilities.insert("goog:loggingPrefs".into(), json!({ "browser": "ALL" }));
         let mut builder = ClientBuilder::new(HttpConnector::new());
         let opened = builder.capabilities(capabilities).connect(&self.address).await;
-        opened.context("the driver starts no browser")
+        let client = opened.context("the driver starts no browser")?;
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner).push(client.clone());
+        Ok(client)
+    }
+
+    /// Closes all browsers, those of tests that failed among them.
+    pub(crate) async fn close(&self) {
+        let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for client in opened {
+            let _ = client.close().await;
+        }
     }
 }
 
@@ -113,11 +127,11 @@ pub(crate) struct Page<'a> {
 impl Stage {
     /// Opens a page of a server.
     pub(crate) async fn page(&self, server: &Server, query: &str) -> Result<Page<'_>> {
-        self.open(&format!("{}{query}", server.page)).await
+        self.page_at(&format!("{}{query}", server.page)).await
     }
 
-    /// Opens a page at an address.
-    pub(crate) async fn open(&self, address: &str) -> Result<Page<'_>> {
+    /// Opens a page, wherever it is.
+    pub(crate) async fn page_at(&self, address: &str) -> Result<Page<'_>> {
         let client = self.driver.browser().await?;
         client.goto(address).await.context("the page does not open")?;
         Ok(Page { client, stage: self })
@@ -162,9 +176,47 @@ impl Page<'_> {
         self.client.goto(address).await.context("the page does not open")
     }
 
-    /// Makes the window so large, frame and all.
+    /// Gives the page so much room, whatever the window has; below 700 a finger touches it.
     pub(crate) async fn resize(&self, (width, height): (u32, u32)) -> Result<()> {
-        self.client.set_window_size(width, height).await.context("the window keeps its size")
+        let is_mobile = width < 700;
+        let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": is_mobile });
+        self.command("Emulation.setDeviceMetricsOverride", size).await?;
+        self.command("Emulation.setTouchEmulationEnabled", json!({ "enabled": is_mobile })).await
+    }
+
+    /// Tells the browser what its developers' tools would.
+    pub(crate) async fn command(&self, name: &str, parameters: Value) -> Result<()> {
+        let body = json!({ "cmd": name, "params": parameters });
+        self.driver("goog/cdp/execute", &body).await.with_context(|| format!("no {name}"))?;
+        Ok(())
+    }
+
+    /// What the browser has written into its console since it was asked last, but for what is of no concern.
+    pub(crate) async fn complaints(&self) -> Result<Vec<String>> {
+        let lines = self.driver("se/log", &json!({ "type": "browser" })).await?;
+        let lines = lines.as_array().cloned().unwrap_or_default();
+        let serious = lines.into_iter().filter(|line| line["level"] == "SEVERE");
+        Ok(serious.map(|line| line["message"].to_string()).collect())
+    }
+
+    /// Asks the driver for what only this browser's has.
+    async fn driver(&self, path: &str, body: &Value) -> Result<Value> {
+        let session = self.client.session_id().await?.context("the browser is gone")?;
+        let address = self.stage.driver.address.trim_start_matches("http://");
+        let body = body.to_string();
+        let head = format!(
+            "POST /session/{session}/{path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        let mut stream = TcpStream::connect(address).context("the driver does not answer")?;
+        stream.write_all(format!("{head}{body}").as_bytes())?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        let (head, body) = answer.split_once("\r\n\r\n").context("the driver says nothing")?;
+        let is_fine = head.starts_with("HTTP/1.1 200");
+        ensure!(is_fine, "the driver says {body}");
+        Ok(serde_json::from_str::<Value>(body)?["value"].clone())
     }
 
     /// Takes a screenshot.
@@ -216,12 +268,24 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// Puts the page into the background for so many ticks, and takes it back.
-    pub(crate) async fn look_away(&self, server: &Server, ticks: u64) -> Result<()> {
+    /// Presses a key of the keyboard and holds it, or lets it go.
+    pub(crate) async fn hold_key(&self, key: char, is_down: bool) -> Result<()> {
+        let act =
+            if is_down { KeyAction::Down { value: key } } else { KeyAction::Up { value: key } };
+        let acts = KeyActions::new("keyboard".into()).then(act);
+        self.client.perform_actions(acts).await.context("the keyboard does not work")
+    }
+
+    /// Puts the page into the background, behind another tab; what is given leads back.
+    pub(crate) async fn look_away(&self) -> Result<WindowHandle> {
         let own = self.client.window().await?;
         let other = self.client.new_window(true).await.context("no other tab opens")?;
         self.client.switch_to_window(other.handle).await?;
-        server.pass(ticks)?;
+        Ok(own)
+    }
+
+    /// Takes the page to the front again.
+    pub(crate) async fn look_back(&self, own: WindowHandle) -> Result<()> {
         self.client.close_window().await?;
         self.client.switch_to_window(own).await.context("the tab does not come back")
     }

@@ -17,7 +17,7 @@ const WATCH_MARKS: &str = "(() => { window.marks = []; const m = document.getEle
 
 pub(super) async fn run(stage: &Stage) -> Result<()> {
     let server = stage.server(&["--mode", "targets"])?;
-    let page = stage.page(&server, "").await?;
+    let page = stage.page(&server, "?delay=60").await?;
     page.until(&server, JOIN_TICKS_MAX, "playing", is_playing).await?;
     page.ask(WATCH_MARKS).await?;
     page.ask("(window.sametick.fly(5), true)").await?;
@@ -28,7 +28,9 @@ pub(super) async fn run(stage: &Stage) -> Result<()> {
     page.picture("shot").await?;
     let marks = page.ask("window.marks.join(' ')").await?;
     let marks = marks.as_str().unwrap_or_default().to_owned();
-    ensure!(marks.contains("filled"), "no mark was filled: {marks}");
+    for state in ["hollow", "filled"] {
+        ensure!(marks.contains(state), "no mark was {state}: {marks}");
+    }
     ensure!(number(&scored, "score") <= number(&scored, "confirmed"), "more points than hits: {scored}");
     // From now on the server hears nothing, and the page hears everything.
     page.slide("loss", "0").await?;

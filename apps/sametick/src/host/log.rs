@@ -42,7 +42,7 @@ pub(crate) enum Line<'a> {
 /// Where lines go: through a thread of their own, so that a terminal or a pipe that stands still does not stop the
 /// game. While one does, lines are left out.
 pub(crate) struct Log {
-    /// None once it is over.
+    /// None once it is over, or when nobody is told.
     lines: Option<SyncSender<String>>,
     writer: Option<JoinHandle<()>>,
     is_json: bool,
@@ -64,6 +64,12 @@ impl Log {
         });
         let (lines, writer) = (Some(lines), Some(writer));
         Self { lines, writer, is_json, is_live, told_at: Time::ZERO, has_live_line: false }
+    }
+
+    /// Tells nobody.
+    pub(crate) fn silent() -> Self {
+        let (is_json, is_live, has_live_line) = (false, false, false);
+        Self { lines: None, writer: None, is_json, is_live, told_at: Time::ZERO, has_live_line }
     }
 
     /// When figures are wanted next.

@@ -1,5 +1,6 @@
 //! The page's files: built into released programs, read from target/web by others. Knows nothing of matches.
 
+use anyhow::Context;
 use axum::Router;
 use axum::http::header::{
     ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY,
@@ -7,6 +8,7 @@ use axum::http::header::{
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 
 /// A file as it is served.
 #[cfg_attr(not(embedded_page), allow(dead_code))]
@@ -25,6 +27,45 @@ static FILES: &[File] = &[];
 /// Answers with the page's files.
 pub(super) fn router() -> Router {
     Router::new().fallback(answer)
+}
+
+/// Writes the files that are wanted into a folder, as they are; how many bytes.
+pub(super) fn write(folder: &Path, is_wanted: impl Fn(&str) -> bool) -> anyhow::Result<usize> {
+    let mut all: Vec<(String, Vec<u8>)> =
+        FILES.iter().map(|file| (file.path.into(), file.plain.into())).collect();
+    if all.is_empty() {
+        list(&built(), "", &mut all).context("the page is not built: run `cargo xtask web`")?;
+    }
+    let mut bytes_written = 0;
+    for (path, bytes) in all.iter().filter(|(path, _)| is_wanted(path)) {
+        let place = folder.join(path);
+        place.parent().map(std::fs::create_dir_all).transpose()?;
+        std::fs::write(&place, bytes)
+            .with_context(|| format!("cannot write {}", place.display()))?;
+        bytes_written += bytes.len();
+    }
+    Ok(bytes_written)
+}
+
+/// All files of a built page by their paths in it, but for those that are compressed.
+fn list(folder: &Path, prefix: &str, files: &mut Vec<(String, Vec<u8>)>) -> anyhow::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+        if entry.file_type()?.is_dir() {
+            list(&entry.path(), &format!("{name}/"), files)?;
+        } else if !name.ends_with(".br") && !name.ends_with(".gz") {
+            files.push((name, std::fs::read(entry.path())?));
+        }
+    }
+    Ok(())
+}
+
+/// Where programs that are not released find the page.
+fn built() -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    let here = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target");
+    target.unwrap_or_else(|| here.into()).join("web")
 }
 
 async fn answer(uri: Uri, headers: HeaderMap) -> Response {
@@ -93,9 +134,7 @@ fn accepts(list: &str, name: &str) -> bool {
 }
 
 fn on_disk(path: &str) -> Found {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map(std::path::PathBuf::from);
-    let here = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target");
-    let folder = target.unwrap_or_else(|| here.into()).join("web");
+    let folder = built();
     if !folder.join("index.html").exists() {
         return Found::NotBuilt;
     }

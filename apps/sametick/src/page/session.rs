@@ -18,6 +18,35 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// How many tokens a network may ask for.
 const TOKENS: Quota = Quota { burst: 64, per_second: 4 };
 
+/// The matches of this program that have a page: its port, what does not change, and what does.
+#[derive(Clone, Default)]
+pub(crate) struct Beside(Arc<Mutex<Vec<(u16, Value, Board)>>>);
+
+impl Beside {
+    pub(super) fn add(&self, port: u16, facts: Value, board: Board) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((port, facts, board));
+    }
+
+    /// All but the one at a port, each with the port of its page.
+    fn others(&self, own: u16) -> Vec<Value> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = |(port, facts, board): &(u16, Value, Board)| {
+            let mut facts = counted(facts, board);
+            facts["page_port"] = (*port).into();
+            facts
+        };
+        all.iter().filter(|(port, ..)| *port != own).map(told).collect()
+    }
+}
+
+/// What does not change of a match, and who plays at present.
+fn counted(facts: &Value, board: &Board) -> Value {
+    let (mut game, figures) = (facts.clone(), board.read());
+    game["players"] = (figures.people + figures.bots).into();
+    (game["people"], game["bots"]) = (figures.people.into(), figures.bots.into());
+    game
+}
+
 /// What a page is told of the match.
 #[derive(Clone)]
 pub(crate) struct Match {
@@ -26,6 +55,8 @@ pub(crate) struct Match {
     pub(crate) board: Board,
     /// Seals tokens; none if anyone may join.
     pub(crate) key: Option<TokenKey>,
+    /// What else is played.
+    pub(crate) beside: Beside,
 }
 
 struct Desk {
@@ -83,10 +114,8 @@ impl Desk {
         random.fill(&mut client_id);
         let key = self.game.key.as_ref();
         let token = tokens::token(key, u64::from_le_bytes(client_id), random);
-        let mut game = self.game.facts.clone();
-        let figures = self.game.board.read();
-        game["players"] = (figures.people + figures.bots).into();
-        (game["people"], game["bots"]) = (figures.people.into(), figures.bots.into());
+        let mut matches = vec![counted(&self.game.facts, &self.game.board)];
+        matches.extend(self.game.beside.others(self.door.page().port()));
         let hashes: Vec<String> =
             self.door.certificate_hashes().iter().map(|h| digits(h)).collect();
         let webtransport = self
@@ -96,7 +125,7 @@ impl Desk {
         json!({
             "build": env!("CARGO_PKG_VERSION"),
             "server": self.server,
-            "matches": [game],
+            "matches": matches,
             "network": super::from_network(&self.door),
             "webtransport": webtransport,
             "websocket": { "path": PLAY_PATH, "tls": self.door.is_tls() },

@@ -119,6 +119,7 @@ pub(crate) fn template(command: &Command) -> String {
 /// What a value without a default may look like.
 fn example(name: &str) -> &'static str {
     match name {
+        "also" => "\"corners,field\"",
         "minutes" => "60",
         "metrics" => "\"127.0.0.1:9100\"",
         "record" => "\"match.sametick\"",

@@ -31,7 +31,7 @@ impl App {
                 self.say = Some(Text::cut(words.trim()));
                 self.stop_typing();
             }
-            Happening::Hidden(_) => self.hands.let_go(),
+            Happening::Away => self.hands.let_go(),
         }
     }
 

@@ -1,11 +1,11 @@
 //! What a link of the theatre asks for, and the shortest link that asks for it again: only what differs from the scene.
 
-use sametick::theatre::{Setup, Wire};
-use sametick::{Model, Span};
-use sametick_arena::theatre::Staged;
+use super::repertoire::{GAMES, Staging, scenes};
+use sametick::theatre::{Hand, Setup, Wire};
+use sametick::{Model, Span, lockstep};
 
 /// The longest link that is read.
-const LINK_BYTES_MAX: usize = 1_000;
+const LINK_BYTES_MAX: usize = 4_000;
 const PING_MS_MAX: u32 = 600;
 const JITTER_MS_MAX: u32 = 100;
 const LOSS_PERCENT_MAX: u32 = 30;
@@ -24,8 +24,11 @@ pub(crate) struct Line {
 /// Everything that a run of a scene follows from.
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
+    pub(crate) game: &'static str,
     key: &'static str,
     pub(crate) model: Model,
+    /// The name of a lockstep model that is wanted instead.
+    lockstep: Option<&'static str>,
     /// A's and B's.
     pub(crate) lines: [Line; 2],
     pub(crate) ticks: u32,
@@ -34,21 +37,27 @@ pub(crate) struct Wanted {
     pub(crate) sight: bool,
     /// The shaper of a scene's line to A: whether it is silent for a while.
     pub(crate) silent: bool,
+    /// What a reader who has taken A's keys asks for.
+    pub(crate) hand: Hand,
 }
 
 impl Wanted {
     /// As the scene of this key is staged; the first if there is none.
-    fn of(key: &str) -> Self {
-        let scene = Staged::named(key).unwrap_or_else(|| Staged::all()[0].clone());
+    fn of(game: &str, key: &str) -> Self {
+        let game = GAMES.into_iter().find(|name| *name == game).unwrap_or(GAMES[0]);
+        let scene = scene(game, key).poster();
         let line = |ping: u64| Line { ping: ping as u32, ..Line::default() };
         Self {
+            game,
             key: scene.key,
             model: scene.model,
+            lockstep: scene.lockstep,
             lines: scene.pings.map(line),
             ticks: 60,
             snapshots: scene.model.rates.ticks_per_snapshot,
             sight: scene.model.rates.rewinding.needs_sight,
             silent: true,
+            hand: Hand::default(),
         }
     }
 
@@ -59,12 +68,19 @@ impl Wanted {
             query.trim_start_matches('?').split('&').filter_map(|word| word.split_once('='));
         let words: Vec<(&str, &str)> = words.collect();
         let said = |name: &str| words.iter().find(|(key, _)| *key == name).map(|(_, value)| *value);
-        let mut wanted = Self::of(said("scene").unwrap_or_default());
+        let name = |name: &str| said(name).unwrap_or_default();
+        let mut wanted = Self::of(name("game"), name("scene"));
         let number = |name: &str, [least, most]: [u32; 2], otherwise: u32| {
             let said = said(name).and_then(|value| value.parse::<f64>().ok());
             said.map_or(otherwise, |value| value.round().clamp(least.into(), most.into()) as u32)
         };
-        wanted.model = said("model").and_then(Model::named).unwrap_or(wanted.model);
+        let model = said("model").unwrap_or_default();
+        let in_lockstep = lockstep::Setup::ALL.into_iter().find(|(known, _)| *known == model);
+        if let Some(model) = Model::named(model) {
+            (wanted.model, wanted.lockstep) = (model, None);
+        } else if let Some((known, _)) = in_lockstep {
+            wanted.lockstep = Some(known);
+        }
         for (line, letter) in wanted.lines.iter_mut().zip(["a", "b"]) {
             line.ping = number(&format!("{letter}.ping"), [0, PING_MS_MAX], line.ping);
             line.jitter = number(&format!("{letter}.jitter"), [0, JITTER_MS_MAX], line.jitter);
@@ -74,15 +90,24 @@ impl Wanted {
         wanted.snapshots = number("snapshots", SNAPSHOTS, wanted.snapshots);
         wanted.sight = said("sight").map_or(wanted.sight, |value| value == "1");
         wanted.silent = said("silent").map_or(wanted.silent, |value| value == "1");
+        wanted.hand = said("hand").and_then(Hand::read).unwrap_or_default();
         wanted
+    }
+
+    /// The name of the model.
+    pub(crate) fn model(&self) -> &'static str {
+        self.lockstep.unwrap_or(self.model.name)
     }
 
     /// The query that asks for this, without a question mark.
     pub(crate) fn link(&self) -> String {
-        let usual = Self::of(self.key);
+        let usual = Self::of(self.game, self.key);
         let mut words = vec![format!("scene={}", self.key)];
-        if self.model.name != usual.model.name {
-            words.push(format!("model={}", self.model.name));
+        if self.game != GAMES[0] {
+            words.insert(0, format!("game={}", self.game));
+        }
+        if self.model() != usual.model() {
+            words.push(format!("model={}", self.model()));
         }
         let mut number = |name: String, value: u32, usual: u32| {
             if value != usual {
@@ -99,19 +124,21 @@ impl Wanted {
         number("snapshots".into(), self.snapshots, usual.snapshots);
         number("sight".into(), self.sight.into(), usual.sight.into());
         number("silent".into(), self.silent.into(), usual.silent.into());
+        if !self.hand.is_empty() {
+            words.push(format!("hand={}", self.hand));
+        }
         words.join("&")
     }
 
-    pub(crate) fn scene(&self) -> Staged {
-        let mut scene = Staged::named(self.key).unwrap_or_else(|| Staged::all()[0].clone());
-        if !self.silent {
-            scene.silent = None;
-        }
-        scene
+    pub(crate) fn scene(&self) -> Box<dyn Staging> {
+        scene(self.game, self.key)
     }
 
-    pub(crate) fn setup(&self, scene: &Staged) -> Setup {
-        let mut setup = Setup { rates: self.model.rates, view: self.model.view, ..scene.setup() };
+    pub(crate) fn setup(&self) -> Setup {
+        let usual = self.scene().poster().setup();
+        let (rates, view, hand) = (self.model.rates, self.model.view, self.hand.clone());
+        let lockstep = self.lockstep.and_then(lockstep::Setup::named);
+        let mut setup = Setup { rates, view, hand, lockstep, ..usual };
         if self.ticks != 60 {
             setup.rates.tick_length = Span::micros(1_000_000 / u64::from(self.ticks));
         }
@@ -122,11 +149,18 @@ impl Wanted {
                 ping: Span::millis(line.ping.into()),
                 jitter: Span::millis(line.jitter.into()),
                 loss: f64::from(line.loss) / 100.0,
-                ..*wire
+                silent: wire.silent.filter(|_| self.silent),
+                bad: wire.bad,
             };
         }
         setup
     }
+}
+
+fn scene(game: &str, key: &str) -> Box<dyn Staging> {
+    let mut all = scenes(game);
+    let index = all.iter().position(|scene| scene.poster().key == key).unwrap_or(0);
+    all.swap_remove(index)
 }
 
 #[cfg(test)]
@@ -140,6 +174,11 @@ mod tests {
         for link in [
             "scene=cover&a.ping=180",
             "scene=tree&sight=1",
+            "game=hello&scene=hello&b.ping=90",
+            "scene=cover&hand=1200-6_1500-3f",
+            "scene=line&model=packet_server",
+            "scene=line&model=half_life&b.ping=200",
+            "scene=step&model=rollback",
             "scene=burst&model=doom3&a.loss=3&b.jitter=20&ticks=30&snapshots=6&silent=0",
         ] {
             assert_eq!(Wanted::read(link).link(), link);
@@ -148,8 +187,14 @@ mod tests {
 
     #[test]
     fn nonsense_is_as_if_it_was_not_said() {
-        for link in ["?scene=nowhere", "?model=&a.ping=far", "?=&&&", "?a.ping", "scene=cover&x=1"]
-        {
+        for link in [
+            "?scene=nowhere",
+            "?model=&a.ping=far",
+            "?=&&&",
+            "?a.ping",
+            "scene=cover&x=1",
+            "?hand=1-2-3&game=chess",
+        ] {
             assert_eq!(Wanted::read(link).link(), "scene=cover", "{link}");
         }
         let wild = Wanted::read("?a.ping=1e9&b.loss=-4&ticks=0&snapshots=NaN");

@@ -4,19 +4,24 @@
 //! A scene follows from its content, its [`Setup`] and nothing else. So a change is a fresh run, and any moment of a
 //! [`Recorded`] scene is found again by its number. `run` needs the feature `secure`, as servers and clients do.
 
+mod hand;
 #[cfg(feature = "secure")]
 mod party;
 mod recorded;
 #[cfg(feature = "secure")]
 mod run;
+mod scene;
 
+pub use hand::{HAND_CHANGES_MAX, Hand, Keys};
 #[cfg(feature = "secure")]
-pub use party::run_in_lockstep;
+pub use party::Party;
 pub use recorded::{
-    Cargo, Frame, GOOD_PING, Packet, Pane, Recorded, Setup, Shape, ShapeKind, Shot, Sum, Wire,
+    Cargo, Frame, GOOD_PING, HEADERS_BYTES, Packet, Pane, Recorded, Setup, Shape, ShapeKind, Shot,
+    Sum, Wire,
 };
 #[cfg(feature = "secure")]
-pub use run::run;
+pub use run::{Running, run};
+pub use scene::{Moment, Poster, Scene};
 
 use crate::game::Game;
 use crate::world::{PlayerId, World};
@@ -41,6 +46,16 @@ pub trait Play {
         dt: f32,
     ) -> <Self::Game as Game>::Command;
 
+    /// The same for a player whose keys the reader has taken: what it would ask for by itself, and what is down
+    /// instead. Games without it are not steered.
+    fn steered(
+        &self,
+        by_itself: <Self::Game as Game>::Command,
+        _keys: Keys,
+    ) -> <Self::Game as Game>::Command {
+        by_itself
+    }
+
     /// All that is to be drawn of a world.
     fn shapes(&self, world: &World<<Self::Game as Game>::Entity>, into: &mut Vec<Shape>);
 
@@ -51,5 +66,42 @@ pub trait Play {
         _by: PlayerId,
     ) -> Option<[[f32; 3]; 2]> {
         None
+    }
+}
+
+impl<P: Play> Play for &P {
+    type Game = P::Game;
+
+    fn content(&self) -> <P::Game as Game>::Content {
+        P::content(self)
+    }
+
+    fn command(
+        &self,
+        me: PlayerId,
+        view: &World<<P::Game as Game>::Entity>,
+        dt: f32,
+    ) -> <P::Game as Game>::Command {
+        P::command(self, me, view, dt)
+    }
+
+    fn steered(
+        &self,
+        by_itself: <P::Game as Game>::Command,
+        keys: Keys,
+    ) -> <P::Game as Game>::Command {
+        P::steered(self, by_itself, keys)
+    }
+
+    fn shapes(&self, world: &World<<P::Game as Game>::Entity>, into: &mut Vec<Shape>) {
+        P::shapes(self, world, into);
+    }
+
+    fn shot(
+        &self,
+        world: &World<<P::Game as Game>::Entity>,
+        by: PlayerId,
+    ) -> Option<[[f32; 3]; 2]> {
+        P::shot(self, world, by)
     }
 }

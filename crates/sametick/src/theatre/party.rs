@@ -2,7 +2,10 @@
 //! connections as anywhere, in steps of a millisecond of virtual time.
 
 use super::run::{FRAME_MILLIS, STEP, Seeded, Way, arrived, conditions, packet, send};
-use super::{Cargo, Frame, GOOD_PING, PLAYERS_MAX, Pane, Play, Recorded, Setup, Sum, Wire};
+use super::{
+    Cargo, Frame, GOOD_PING, HEADERS_BYTES, Hand, Keys, PLAYERS_MAX, Pane, Play, Recorded, Setup,
+    Sum, Wire,
+};
 use crate::dice::Dice;
 use crate::entities::Layouts;
 use crate::game::Game;
@@ -16,25 +19,13 @@ use std::collections::VecDeque;
 /// Only what these two send and get is drawn.
 const SHOWN: [usize; 2] = [0, 1];
 
-struct Party<'a, P: Play> {
-    play: &'a P,
-    setup: &'a Setup,
-    now: Time,
-    machines: Vec<Mesh<P::Game>>,
-    /// From one to another.
-    ways: Vec<Vec<Way>>,
-    random: Seeded,
-    layouts: Layouts,
-    recorded: Recorded,
-    datagram: Vec<u8>,
-}
-
-/// Plays a scene in lockstep to its end. The first player founds the game. A line between two is as the worse of the
-/// two players' lines, the first pane is the newest world that all have, and the view is everyone's own.
+/// A scene that is being played in lockstep, for whoever takes A's keys while it goes on; [`run`](super::run) plays it
+/// to its end. The first player founds the game. A line between two is as the worse of the two players' lines, the
+/// first pane is the newest world that all have, and every screen is the player's own.
 ///
 /// ```
 /// use sametick::lockstep;
-/// use sametick::theatre::{Play, Setup, Shape, Wire, run_in_lockstep};
+/// use sametick::theatre::{Play, Setup, Shape, Wire, run};
 /// use sametick::{PlayerId, Rates, Span, View, World};
 /// # use sametick::{Fields, Game, Networked, NoEvent, Turn};
 /// # #[derive(Clone, Debug, Default, PartialEq)]
@@ -77,98 +68,93 @@ struct Party<'a, P: Play> {
 ///     wires: vec![Wire::of(Span::millis(30)), Wire { bad, ..Wire::of(Span::millis(300)) }],
 ///     begins: Span::seconds(3),
 ///     length: Span::seconds(2),
+///     hand: Default::default(),
+///     lockstep: Some(lockstep::Setup::DOOM_1993),
 /// };
-/// let recorded = run_in_lockstep(&East, &setup, lockstep::Setup::DOOM_1993);
+/// let recorded = run(&East, &setup);
 /// let waits = |at| recorded.awaited(recorded.frame_at(at));
 /// assert_eq!(waits(Span::millis(1_100)), Some(PlayerId(1)));
 /// assert_eq!(waits(Span::millis(500)), None);
 /// assert!(recorded.stood(1) > Span::millis(100));
 /// ```
-///
-/// # Panics
-/// If there are more than [`PLAYERS_MAX`] lines, or one that cannot be.
-pub fn run_in_lockstep<P: Play>(play: &P, setup: &Setup, how: lockstep::Setup) -> Recorded {
-    let count = setup.wires.len();
-    assert!(count <= PLAYERS_MAX, "a scene has at most {PLAYERS_MAX} players");
-    let mut random = Seeded(Dice::new(setup.seed, 2));
-    let how = lockstep::Setup {
-        players: count as u8,
-        seed: setup.seed,
-        tick_length: setup.rates.tick_length,
-        ..how
-    };
-    let machine = |index: usize| {
-        let me = Identity { session: 1 + index as u64, name: index as u64 };
-        let (content, now) = ((play.content(), 1), Time::ZERO);
-        match index {
-            0 => Mesh::found(how, me, peer(0), content, now, &mut random),
-            _ => Mesh::join(peer(0), me, content, Role::Plays, now, &mut random),
-        }
-    };
-    let machines = (0..count).map(machine).collect();
-    let ways = |from: usize| (0..count).map(move |to| way(setup, from, to)).collect();
-    let recorded = Recorded {
-        begins: Time::ZERO + setup.begins,
-        tick_length: setup.rates.tick_length,
-        ..Recorded::default()
-    };
-    let mut party = Party {
-        play,
-        setup,
-        now: Time::ZERO,
-        machines,
-        ways: (0..count).map(ways).collect(),
-        random,
-        layouts: Layouts::of::<<P::Game as Game>::Entity>(),
-        recorded,
-        datagram: Vec::new(),
-    };
-    let end = Time::ZERO + setup.begins + setup.length;
-    while party.now < end {
-        party.step();
-        party.now += STEP;
+pub struct Party<P: Play> {
+    play: P,
+    setup: Setup,
+    now: Time,
+    machines: Vec<Mesh<P::Game>>,
+    /// From one to another.
+    ways: Vec<Vec<Way>>,
+    /// What each machine has handed over to be sent, and what was sent to it, since the scene began.
+    sent: Vec<[Sum; 2]>,
+    random: Seeded,
+    layouts: Layouts,
+    recorded: Recorded,
+    datagram: Vec<u8>,
+}
+
+impl<P: Play> Party<P> {
+    /// Players are about to join; without a model it is [`DOOM_1993`](lockstep::Setup::DOOM_1993).
+    ///
+    /// # Panics
+    /// If there are more than [`PLAYERS_MAX`] lines, or one that cannot be.
+    pub fn new(play: P, setup: Setup) -> Self {
+        let count = setup.wires.len();
+        assert!(count <= PLAYERS_MAX, "a scene has at most {PLAYERS_MAX} players");
+        let mut random = Seeded(Dice::new(setup.seed, 2));
+        let how = lockstep::Setup {
+            players: count as u8,
+            seed: setup.seed,
+            tick_length: setup.rates.tick_length,
+            ..setup.lockstep.unwrap_or(lockstep::Setup::DOOM_1993)
+        };
+        let machine = |index: usize| {
+            let me = Identity { session: 1 + index as u64, name: index as u64 };
+            let (content, now) = ((play.content(), 1), Time::ZERO);
+            match index {
+                0 => Mesh::found(how, me, peer(0), content, now, &mut random),
+                _ => Mesh::join(peer(0), me, content, Role::Plays, now, &mut random),
+            }
+        };
+        let machines = (0..count).map(machine).collect();
+        let ways = |from: usize| (0..count).map(|to| way(&setup, from, to)).collect();
+        let ways = (0..count).map(ways).collect();
+        let recorded = Recorded {
+            begins: Time::ZERO + setup.begins,
+            tick_length: setup.rates.tick_length,
+            ..Recorded::default()
+        };
+        let (sent, layouts) =
+            (vec![[Sum::default(); 2]; count], Layouts::of::<<P::Game as Game>::Entity>());
+        let (now, datagram) = (Time::ZERO, Vec::new());
+        Self { play, setup, now, machines, ways, sent, random, layouts, recorded, datagram }
     }
-    party.finish()
-}
 
-fn peer(index: usize) -> Peer {
-    Peer::new([0xfd; 16], 1 + index as u16)
-}
-
-fn way(setup: &Setup, from: usize, to: usize) -> Way {
-    let seed = Dice::new(setup.seed, (from as u64 + 1) << 8 | to as u64).roll_u64();
-    let mut pipe = Pipe::new(seed, conditions(&between(setup, [from, to], None)));
-    if let Some((first, last)) = setup.wires[to].silent {
-        let begins = Time::ZERO + setup.begins;
-        let outage = Outage { begins: begins + first, ends: begins + last, holds: false };
-        pipe.add_outage(Time::ZERO, outage);
-    }
-    Way { pipe, under_way: VecDeque::new(), before: Statistics::default() }
-}
-
-/// The line between two so long after the scene began: the worse of theirs.
-fn between(setup: &Setup, ends: [usize; 2], since: Option<Span>) -> Wire {
-    let [one, other] = ends.map(|index| setup.wires[index].at(since));
-    Wire {
-        ping: one.ping.max(other.ping),
-        jitter: one.jitter.max(other.jitter),
-        loss: one.loss.max(other.loss),
-        ..one
-    }
-}
-
-impl Wire {
-    /// The line as it is so long after the scene began, or before that.
-    fn at(&self, since: Option<Span>) -> Self {
-        let is_bad = |(from, until): (Span, Span)| since.is_some_and(|at| from <= at && at < until);
-        match self.bad {
-            Some(when) if !is_bad(when) => Self { silent: self.silent, ..Self::of(GOOD_PING) },
-            _ => *self,
+    /// Plays on until so long after the scene began, and at most to its end.
+    pub fn advance(&mut self, until: Span) {
+        let end = Time::ZERO + self.setup.begins + until.min(self.setup.length);
+        while self.now < end {
+            self.step();
+            self.now += STEP;
         }
     }
-}
 
-impl<P: Play> Party<'_, P> {
+    /// From here on these keys of A's are down.
+    pub fn press(&mut self, keys: Keys) {
+        if let Some(since) = self.since().filter(|_| self.setup.hand.at(Span::MAX) != Some(keys)) {
+            self.setup.hand.press(since, keys);
+        }
+    }
+
+    /// All keys that were pressed.
+    pub fn hand(&self) -> &Hand {
+        &self.setup.hand
+    }
+
+    /// What everyone has seen so far; what the lines have counted is known at the end.
+    pub fn recorded(&self) -> &Recorded {
+        &self.recorded
+    }
+
     fn since(&self) -> Option<Span> {
         (self.now >= self.recorded.begins).then(|| self.now - self.recorded.begins)
     }
@@ -204,14 +190,13 @@ impl<P: Play> Party<'_, P> {
     }
 
     fn change_lines(&mut self) {
-        let (Some(since), setup) = (self.since(), self.setup) else { return };
-        let changes = |wire: &Wire| wire.bad.is_some_and(|(from, to)| since == from || since == to);
-        if !setup.wires.iter().any(changes) {
+        let (now, setup) = (self.now, &self.setup);
+        if !setup.wires.iter().any(|wire| wire.changes(now, self.recorded.begins)) {
             return;
         }
         for (from, ways) in self.ways.iter_mut().enumerate() {
             for (to, way) in ways.iter_mut().enumerate() {
-                way.pipe.set_conditions(conditions(&between(setup, [from, to], Some(since))));
+                way.pipe.set_conditions(conditions(&between(setup, [from, to], now)));
             }
         }
     }
@@ -238,7 +223,15 @@ impl<P: Play> Party<'_, P> {
             let dt = self.setup.rates.tick_length.as_seconds_f64() as f32;
             let game = machine.game();
             let seen = game.shown().zip(game.me());
-            let command = seen.map(|(view, me)| self.play.command(me, view, dt));
+            let keys = self.setup.hand.at(now - self.recorded.begins);
+            let keys = keys.filter(|_| is_kept && index == 0);
+            let command = seen.map(|(view, me)| {
+                let by_itself = self.play.command(me, view, dt);
+                match keys {
+                    Some(keys) => self.play.steered(by_itself, keys),
+                    None => by_itself,
+                }
+            });
             command.into_iter().for_each(|command| machine.command(command));
             let _ = (machine.game_mut().take_effects(), machine.game_mut().take_events());
         }
@@ -250,6 +243,11 @@ impl<P: Play> Party<'_, P> {
     }
 
     fn send(&mut self, from: usize, to: usize, bytes: &[u8], is_kept: bool) {
+        for (index, way) in [(from, 0), (to, 1)] {
+            let sum = &mut self.sent[index][way];
+            sum.packets += u64::from(is_kept);
+            sum.bytes += if is_kept { bytes.len() as u64 + HEADERS_BYTES } else { 0 };
+        }
         let is_shown = [from, to].map(|end| SHOWN.contains(&end));
         let game = self.machines[from].game();
         let delay = game.statistics().delay_ticks;
@@ -294,7 +292,7 @@ impl<P: Play> Party<'_, P> {
         recorded.frames.push(Frame { at, tick, panes });
     }
 
-    fn finish(mut self) -> Recorded {
+    pub(super) fn finish(mut self) -> Recorded {
         let sum = |ways: Vec<&Way>| {
             let mut sum = Sum::default();
             for way in ways {
@@ -309,9 +307,51 @@ impl<P: Play> Party<'_, P> {
             let up = sum(self.ways[index].iter().collect());
             let down = sum(self.ways.iter().map(|ways| &ways[index]).collect());
             self.recorded.sums.push([up, down]);
-            self.recorded.channel.push((up.packets, up.bytes));
         }
+        self.recorded.channel = self.sent;
         self.recorded
+    }
+}
+
+fn peer(index: usize) -> Peer {
+    Peer::new([0xfd; 16], 1 + index as u16)
+}
+
+fn way(setup: &Setup, from: usize, to: usize) -> Way {
+    let seed = Dice::new(setup.seed, (from as u64 + 1) << 8 | to as u64).roll_u64();
+    let begins = Time::ZERO + setup.begins;
+    let mut pipe = Pipe::new(seed, conditions(&between(setup, [from, to], Time::ZERO)));
+    if let Some((first, last)) = setup.wires[to].silent {
+        let outage = Outage { begins: begins + first, ends: begins + last, holds: false };
+        pipe.add_outage(Time::ZERO, outage);
+    }
+    Way { pipe, under_way: VecDeque::new(), before: Statistics::default() }
+}
+
+/// The line between two at a time: the worse of theirs.
+fn between(setup: &Setup, ends: [usize; 2], now: Time) -> Wire {
+    let [one, other] = ends.map(|index| setup.wires[index].at(now, Time::ZERO + setup.begins));
+    Wire {
+        ping: one.ping.max(other.ping),
+        jitter: one.jitter.max(other.jitter),
+        loss: one.loss.max(other.loss),
+        ..one
+    }
+}
+
+impl Wire {
+    /// The line as it is at this time, if the scene began at that one.
+    pub(super) fn at(&self, now: Time, began: Time) -> Self {
+        let is_bad = |(from, until)| began + from <= now && now < began + until;
+        match self.bad {
+            Some(when) if !is_bad(when) => Self { silent: self.silent, ..Self::of(GOOD_PING) },
+            _ => *self,
+        }
+    }
+
+    /// Whether it becomes worse or better at this time.
+    pub(super) fn changes(&self, now: Time, began: Time) -> bool {
+        self.bad.is_some_and(|(from, until)| now == began + from || now == began + until)
     }
 }
 

@@ -1,6 +1,8 @@
 //! What is kept of a scene: every pane of every tick, every packet, every shot; and what can be measured of it.
 
+use super::Hand;
 use crate::entity::EntityId;
+use crate::lockstep;
 use crate::rates::Rates;
 use crate::record::mix;
 use crate::time::{Span, Time};
@@ -8,6 +10,8 @@ use crate::view::View;
 use crate::world::{PlayerId, Tick};
 use std::ops::Range;
 
+/// What the channel counts with each packet for IP and UDP, whose headers a simulated line does not have.
+pub const HEADERS_BYTES: u64 = 28;
 /// How far back [`Recorded::age`] looks for what a screen shows.
 const AGE_MAX: Span = Span::millis(700);
 /// Who has moved less meanwhile stands, and what is shown of it has no age.
@@ -53,6 +57,10 @@ pub struct Setup {
     pub begins: Span,
     /// For how long it is kept.
     pub length: Span,
+    /// What a reader who has taken A's keys asks for.
+    pub hand: Hand,
+    /// Without a server, in lockstep: how. Of the rates only the tick's length counts then, and of the view nothing.
+    pub lockstep: Option<lockstep::Setup>,
 }
 
 /// What a shape is, for whoever draws it.
@@ -199,8 +207,9 @@ pub struct Recorded {
     pub shots: Vec<Shot>,
     /// By player: what the lines counted, up and down.
     pub sums: Vec<[Sum; 2]>,
-    /// By player: how many packets and bytes its own end of the connection counted as sent.
-    pub channel: Vec<(u64, u64)>,
+    /// By player: what both ends of its connection counted as sent, up and down, with the [`HEADERS_BYTES`] that each
+    /// packet has below.
+    pub channel: Vec<[Sum; 2]>,
 }
 
 impl Recorded {

@@ -1,6 +1,9 @@
 //! Plays a scene: a server, its players and the lines between them, in steps of a millisecond of virtual time.
 
-use super::{Cargo, Frame, PLAYERS_MAX, Packet, Pane, Play, Recorded, Setup, Shot, Sum, Wire};
+use super::party::Party;
+use super::{
+    Cargo, Frame, Hand, Keys, PLAYERS_MAX, Packet, Pane, Play, Recorded, Setup, Shot, Sum, Wire,
+};
 use crate::client::Client;
 use crate::dice::Dice;
 use crate::entities::Layouts;
@@ -42,12 +45,14 @@ struct Guest<G: Game> {
     down: Way,
     margin_ms: Option<f64>,
     correction: f32,
-    sent_before: (u64, u64),
+    counted_before: [Sum; 2],
 }
 
-struct Stage<'a, P: Play> {
-    play: &'a P,
-    setup: &'a Setup,
+/// A scene that is being played: for whoever takes A's keys while it goes on. What it comes to is what [`run`] makes
+/// of the same setup with the same [`Hand`].
+pub struct Running<P: Play> {
+    play: P,
+    setup: Setup,
     now: Time,
     server: Server<P::Game>,
     guests: Vec<Guest<P::Game>>,
@@ -119,6 +124,8 @@ struct Stage<'a, P: Play> {
 ///     wires: vec![Wire::of(Span::millis(100)), Wire::of(Span::millis(30))],
 ///     begins: Span::seconds(3),
 ///     length: Span::seconds(2),
+///     hand: Default::default(),
+///     lockstep: None,
 /// };
 /// let recorded = run(&East, &setup);
 /// // What A sees of B is half a ping, two snapshots and a little old.
@@ -130,49 +137,15 @@ struct Stage<'a, P: Play> {
 /// # Panics
 /// If there are more than [`PLAYERS_MAX`] lines, or one that cannot be.
 pub fn run<P: Play>(play: &P, setup: &Setup) -> Recorded {
-    assert!(setup.wires.len() <= PLAYERS_MAX, "a scene has at most {PLAYERS_MAX} players");
-    let mut random = Seeded(Dice::new(setup.seed, 2));
-    let server = Server::open(play.content(), setup.seed, setup.rates, Time::ZERO, &mut random);
-    let guests = (1..).zip(&setup.wires).map(|(number, wire)| {
-        let way = |purpose: u64, silent: Option<(Span, Span)>| {
-            let seed = Dice::new(setup.seed, number << 8 | purpose).roll_u64();
-            let mut pipe = Pipe::new(seed, conditions(wire));
-            if let Some((from, until)) = silent {
-                let begins = Time::ZERO + setup.begins;
-                let outage = Outage { begins: begins + from, ends: begins + until, holds: false };
-                pipe.add_outage(Time::ZERO, outage);
-            }
-            Way { pipe, under_way: VecDeque::new(), before: Statistics::default() }
-        };
-        Guest {
-            client: Client::open(SERVER, play.content(), setup.view, Time::ZERO, &mut random),
-            peer: Peer::new([0xfd; 16], 1 + number as u16),
-            up: way(1, None),
-            down: way(2, wire.silent),
-            margin_ms: None,
-            correction: 0.0,
-            sent_before: (0, 0),
-        }
-    });
-    let guests = guests.collect();
-    let recorded = Recorded {
-        begins: Time::ZERO + setup.begins,
-        tick_length: setup.rates.tick_length,
-        ..Recorded::default()
-    };
-    let layouts = Layouts::of::<<P::Game as Game>::Entity>();
-    let datagram = Vec::new();
-    let mut stage =
-        Stage { play, setup, now: Time::ZERO, server, guests, random, layouts, recorded, datagram };
-    let end = Time::ZERO + setup.begins + setup.length;
-    while stage.now < end {
-        if stage.now == stage.recorded.begins {
-            stage.begin();
-        }
-        stage.step();
-        stage.now += STEP;
+    if setup.lockstep.is_some() {
+        let mut party = Party::new(play, setup.clone());
+        party.advance(setup.length);
+        return party.finish();
     }
-    stage.finish()
+    let mut running = Running::new(play, setup.clone());
+    running.advance(setup.length);
+    running.finish();
+    running.recorded
 }
 
 pub(super) fn conditions(wire: &Wire) -> Conditions {
@@ -187,9 +160,90 @@ pub(super) fn conditions(wire: &Wire) -> Conditions {
     }
 }
 
-impl<P: Play> Stage<'_, P> {
+impl<P: Play> Running<P> {
+    /// Players are about to join.
+    ///
+    /// # Panics
+    /// If there are more than [`PLAYERS_MAX`] lines, or one that cannot be.
+    pub fn new(play: P, setup: Setup) -> Self {
+        assert!(setup.wires.len() <= PLAYERS_MAX, "a scene has at most {PLAYERS_MAX} players");
+        let mut random = Seeded(Dice::new(setup.seed, 2));
+        let server = Server::open(play.content(), setup.seed, setup.rates, Time::ZERO, &mut random);
+        let guests = (1..).zip(&setup.wires).map(|(number, wire)| {
+            let way = |purpose: u64, silent: Option<(Span, Span)>| {
+                let seed = Dice::new(setup.seed, number << 8 | purpose).roll_u64();
+                let begins = Time::ZERO + setup.begins;
+                let mut pipe = Pipe::new(seed, conditions(&wire.at(Time::ZERO, begins)));
+                if let Some((from, until)) = silent {
+                    let outage =
+                        Outage { begins: begins + from, ends: begins + until, holds: false };
+                    pipe.add_outage(Time::ZERO, outage);
+                }
+                Way { pipe, under_way: VecDeque::new(), before: Statistics::default() }
+            };
+            Guest {
+                client: Client::open(SERVER, play.content(), setup.view, Time::ZERO, &mut random),
+                peer: Peer::new([0xfd; 16], 1 + number as u16),
+                up: way(1, None),
+                down: way(2, wire.silent),
+                margin_ms: None,
+                correction: 0.0,
+                counted_before: [Sum::default(); 2],
+            }
+        });
+        let guests = guests.collect();
+        let recorded = Recorded {
+            begins: Time::ZERO + setup.begins,
+            tick_length: setup.rates.tick_length,
+            ..Recorded::default()
+        };
+        let layouts = Layouts::of::<<P::Game as Game>::Entity>();
+        let (now, datagram) = (Time::ZERO, Vec::new());
+        Self { play, setup, now, server, guests, random, layouts, recorded, datagram }
+    }
+
+    /// Plays on until so long after the scene began, and at most to its end.
+    pub fn advance(&mut self, until: Span) {
+        let end = Time::ZERO + self.setup.begins + until.min(self.setup.length);
+        while self.now < end {
+            if self.now == self.recorded.begins {
+                self.begin();
+            }
+            self.step();
+            self.now += STEP;
+        }
+    }
+
+    /// From here on these keys of A's are down.
+    pub fn press(&mut self, keys: Keys) {
+        if self.is_kept() && self.setup.hand.at(Span::MAX) != Some(keys) {
+            self.setup.hand.press(self.now - self.recorded.begins, keys);
+        }
+    }
+
+    /// All keys that were pressed.
+    pub fn hand(&self) -> &Hand {
+        &self.setup.hand
+    }
+
+    /// What everyone has seen so far; what the lines have counted is known at the end.
+    pub fn recorded(&self) -> &Recorded {
+        &self.recorded
+    }
+
     fn is_kept(&self) -> bool {
         self.now >= self.recorded.begins
+    }
+
+    /// A line that is bad for a while becomes so, and good again.
+    fn change_lines(&mut self) {
+        for (guest, wire) in self.guests.iter_mut().zip(&self.setup.wires) {
+            if wire.changes(self.now, self.recorded.begins) {
+                let conditions = conditions(&wire.at(self.now, self.recorded.begins));
+                guest.up.pipe.set_conditions(conditions.clone());
+                guest.down.pipe.set_conditions(conditions);
+            }
+        }
     }
 
     /// From here on all is kept, and counters start.
@@ -197,7 +251,7 @@ impl<P: Play> Stage<'_, P> {
         for guest in &mut self.guests {
             guest.up.before = *guest.up.pipe.statistics();
             guest.down.before = *guest.down.pipe.statistics();
-            guest.sent_before = sent(&guest.client);
+            guest.counted_before = counted(&self.server, &guest.client);
             (guest.up.under_way, guest.down.under_way) = (VecDeque::new(), VecDeque::new());
         }
         // Who is under way from before is not kept, and shall not be taken for who comes after.
@@ -209,6 +263,7 @@ impl<P: Play> Stage<'_, P> {
     }
 
     fn step(&mut self) {
+        self.change_lines();
         let has_ticked = self.step_server();
         let millis = (self.now - Time::ZERO).as_micros() / 1000;
         let is_frame = millis.is_multiple_of(FRAME_MILLIS);
@@ -270,8 +325,13 @@ impl<P: Play> Stage<'_, P> {
             let (me, dt) = (guest.client.me(), self.setup.rates.tick_length.as_seconds_f64());
             let view = guest.client.view(now);
             if let Some((view, me)) = view.zip(me) {
-                let command = self.play.command(me, view, dt as f32);
-                guest.client.command(command);
+                let by_itself = self.play.command(me, view, dt as f32);
+                let keys = self.setup.hand.at(now - self.recorded.begins);
+                let keys = keys.filter(|_| is_kept && index == 0);
+                guest.client.command(match keys {
+                    Some(keys) => self.play.steered(by_itself, keys),
+                    None => by_itself,
+                });
             }
             let _ = (guest.client.take_effects(), guest.client.take_events());
         }
@@ -328,7 +388,7 @@ impl<P: Play> Stage<'_, P> {
         }
     }
 
-    fn finish(mut self) -> Recorded {
+    fn finish(&mut self) {
         for guest in &self.guests {
             let sum = |way: &Way| {
                 let (now, before) = (way.pipe.statistics(), &way.before);
@@ -339,16 +399,26 @@ impl<P: Play> Stage<'_, P> {
                 }
             };
             self.recorded.sums.push([sum(&guest.up), sum(&guest.down)]);
-            let (now, before) = (sent(&guest.client), guest.sent_before);
-            self.recorded.channel.push((now.0 - before.0, now.1 - before.1));
+            let (now, before) = (counted(&self.server, &guest.client), guest.counted_before);
+            self.recorded.channel.push([0, 1].map(|way| Sum {
+                packets: now[way].packets - before[way].packets,
+                bytes: now[way].bytes - before[way].bytes,
+                lost: 0,
+            }));
         }
-        self.recorded
     }
 }
 
-/// How many packets and bytes a client's connection has counted.
-fn sent<G: Game>(client: &Client<G>) -> (u64, u64) {
-    client.statistics().map_or((0, 0), |counted| (counted.packets_sent, counted.bytes_sent))
+/// What both ends of a client's connection have counted as sent: up, and down.
+fn counted<G: Game>(server: &Server<G>, client: &Client<G>) -> [Sum; 2] {
+    let down = client.me().and_then(|me| server.statistics(me));
+    [client.statistics(), down].map(|counted| {
+        counted.map_or(Sum::default(), |counted| Sum {
+            packets: counted.packets_sent,
+            bytes: counted.bytes_sent,
+            lost: 0,
+        })
+    })
 }
 
 pub(super) fn packet(player: u16, is_up: bool, sent: Time, bytes: usize, cargo: Cargo) -> Packet {

@@ -1,13 +1,13 @@
 //! The scene "One bad line": four who play in lockstep, and one whose line goes bad for a while.
 
-use super::{Moment, Staged};
+use super::Staged;
 use crate::arena::{Arena, Entity};
 use crate::bot::{Act, Script};
 use crate::command::Command;
 use crate::content::Content;
 use crate::scenes::{BEGINS_AT, RUN_SPEED};
-use sametick::theatre::{Play, Recorded, Setup, Shape, Wire};
-use sametick::{PlayerId, Rates, Span, View, World, lockstep};
+use sametick::theatre::{Keys, Moment, Play, Poster, Recorded, Scene, Shape};
+use sametick::{Model, PlayerId, Span, World};
 
 /// How many play.
 const PLAYERS: usize = 4;
@@ -39,41 +39,30 @@ impl Default for BadLine {
     }
 }
 
-impl BadLine {
-    /// What a link calls it.
-    pub const KEY: &'static str = "line";
-    /// What people call it.
-    pub const TITLE: &'static str = "One bad line";
-    /// What it claims.
-    pub const SENTENCES: [&'static str; 2] =
-        ["B's line goes bad. Everyone stops to wait;", "press packet_server and only B suffers."];
-    /// The model it is played under unless another is wanted.
-    pub const MODEL: &'static str = "doom1993";
-    /// There and back in milliseconds, of A and of B; the others' is A's.
-    pub const PINGS: [u64; 2] = [30, 300];
-    /// For how long it is played.
-    pub const SECONDS: u64 = 12;
-    /// Where to look, and how many metres are to be seen from left to right.
-    pub const FOCUS: [f32; 3] = [0.0, 0.0, 19.0];
-
-    /// How it is staged unless something else is wanted: the lines, and the model.
-    pub fn setup(&self) -> (Setup, lockstep::Setup) {
-        let mut wires = vec![Wire::of(Span::millis(Self::PINGS[0])); PLAYERS];
-        let [from, to] = BAD.map(Span::millis);
-        wires[1] = Wire { bad: Some((from, to)), ..Wire::of(Span::millis(Self::PINGS[1])) };
-        let setup = Setup {
-            seed: 7,
-            rates: Rates::USUAL,
-            view: View::USUAL,
-            wires,
+impl Scene for BadLine {
+    fn poster(&self) -> Poster {
+        Poster {
+            key: "line",
+            title: "One bad line",
+            sentences: [
+                "B's line goes bad.",
+                "Everyone stops to wait; press packet_server and only B suffers.",
+            ],
+            model: Model::HALF_LIFE,
+            pings: [30, 300],
+            silent: None,
             begins: Span::from_millis_f64(BEGINS_AT * 1000.0),
-            length: Span::seconds(Self::SECONDS),
-        };
-        (setup, lockstep::Setup::DOOM_1993)
+            seconds: 12,
+            blocks: Vec::new(),
+            focus: [0.0, 0.0, 19.0],
+            has_fairness: false,
+            lockstep: Some("doom1993"),
+            others: PLAYERS - 2,
+            bad: Some(BAD),
+        }
     }
 
-    /// When it shows what it claims, and what was measured then.
-    pub fn moment(&self, shown: &Recorded) -> Option<Moment> {
+    fn moment(&self, shown: &Recorded) -> Option<Moment> {
         let [from, to] = BAD.map(|millis| shown.frame_at(Span::millis(millis)));
         let (first, last) = (shown.frames.get(from)?, shown.frames.get(to)?);
         let tick = shown.tick_length.as_millis_f64();
@@ -101,6 +90,15 @@ impl BadLine {
             );
             return Some(Moment { frame, caption, seconds: 0.0, metres: 0.0 });
         }
+        if last.panes[A].delay_ticks == 0 {
+            let frame = shown.frame_at(Span::millis(BAD[0] + 1_000));
+            let age = shown.age(frame, A, PlayerId(1)).map_or(0.0, Span::as_seconds_f64);
+            let caption = format!(
+                "Nobody waits for B: A's screen shows B as B was **{:.0} ms** ago.",
+                age * 1000.0
+            );
+            return Some(Moment { frame, caption, seconds: age, metres: 0.0 });
+        }
         let again = last.panes[A].repredicted - first.panes[A].repredicted;
         let caption = match again {
             0 => format!("Nobody stood still. {later}."),
@@ -123,6 +121,10 @@ impl Play for BadLine {
     fn command(&self, me: PlayerId, view: &World<Entity>, dt: f32) -> Command {
         let act = self.acts.get(usize::from(me.0));
         act.map_or_else(Command::default, |act| act.think(view, me, &self.stage.content, dt))
+    }
+
+    fn steered(&self, by_itself: Command, keys: Keys) -> Command {
+        self.stage.steered(by_itself, keys)
     }
 
     fn shapes(&self, world: &World<Entity>, into: &mut Vec<Shape>) {

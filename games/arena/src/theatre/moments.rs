@@ -4,26 +4,13 @@ use super::Staged;
 use crate::body;
 use crate::scenes::{BEGINS_AT, CORNER_EDGE_X, RUNNER, SHOOTER};
 use crate::vector::{Vector, length, subtract};
-use sametick::theatre::{Recorded, Shape, ShapeKind, Shot};
+use sametick::theatre::{Moment, Recorded, Scene, Shape, ShapeKind, Shot};
 use sametick::{EntityId, PlayerId, Span};
 
 /// The server's pane, A's and B's.
 const SERVER: usize = 0;
 const A: usize = 1;
 const B: usize = 2;
-
-/// The moment of a scene.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Moment {
-    /// The frame on screen.
-    pub frame: usize,
-    /// What is to be read; what was measured stands between double asterisks.
-    pub caption: String,
-    /// The quantities of the caption, in seconds and metres.
-    pub seconds: f64,
-    /// How far.
-    pub metres: f32,
-}
 
 pub(super) fn find(scene: &Staged, recorded: &Recorded) -> Option<Moment> {
     match scene.key {
@@ -39,13 +26,6 @@ pub(super) fn find(scene: &Staged, recorded: &Recorded) -> Option<Moment> {
 }
 
 impl Staged {
-    /// Whether one player can see the middle of another in a pane.
-    pub fn sees(&self, shown: &Recorded, frame: usize, pane: usize, who: [PlayerId; 2]) -> bool {
-        let [of, other] = who.map(|player| shown.person(frame, pane, player));
-        let (Some(of), Some(other)) = (of, other) else { return false };
-        self.map().visible(eye(of), middle(other))
-    }
-
     /// Whether nothing of a player can be seen by the other in a pane.
     pub fn hides(&self, shown: &Recorded, frame: usize, pane: usize, who: [PlayerId; 2]) -> bool {
         let [own, from] = who.map(|player| shown.person(frame, pane, player));
@@ -58,11 +38,11 @@ impl Staged {
     }
 }
 
-fn eye(shape: &Shape) -> Vector {
+pub(super) fn eye(shape: &Shape) -> Vector {
     body::eye(shape.place, false)
 }
 
-fn middle(shape: &Shape) -> Vector {
+pub(super) fn middle(shape: &Shape) -> Vector {
     body::centre(shape.place, false)
 }
 

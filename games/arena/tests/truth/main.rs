@@ -8,7 +8,7 @@ mod paradox;
 mod range;
 
 use range::{Shot, TICK_METRES, TICK_SECONDS, Trial, table};
-use sametick::{Model, Rates, Rewinding, Span};
+use sametick::{Model, Rates, Rewinding, Span, View};
 use sametick_arena::body::RADIUS_METRES;
 use sametick_arena::scenes::RUN_SPEED;
 
@@ -134,7 +134,19 @@ fn without_lag_compensation_it_misses_by_speed_times_latency_interpolation_and_m
 }
 
 #[test]
-fn who_predicts_everyone_misses_by_the_error_of_its_prediction() {
+fn who_predicts_everyone_and_sees_it_plainly_misses_by_the_error_of_its_prediction() {
+    let view = View { smooths_over: Span::ZERO, ..Model::DOOM3.view };
+    let plainly = Model { view, ..Model::DOOM3 };
+    let done = run(trials(plainly, plainly.rates));
+    let all: Vec<&Shot> = done.iter().flat_map(|(_, shots)| shots).collect();
+    // What is aimed at is the tick before the one that the shot is of, give or take a tick.
+    let told = share(&all, |shot| (shot.lead.abs() - shot.error).abs() <= 2.0 * TICK_METRES);
+    assert!(told >= 0.99, "{told} of {}\n{}", all.len(), table(&done));
+}
+
+/// What is left of an older error while it is smoothed away adds to a new one, where the runner turns.
+#[test]
+fn who_predicts_everyone_misses_by_the_errors_of_late() {
     let done = run(trials(Model::DOOM3, Model::DOOM3.rates));
     let mut shots_told = [0.0, 0.0];
     for (trial, shots) in &done {

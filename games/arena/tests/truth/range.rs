@@ -55,7 +55,9 @@ pub(crate) struct Shot {
     pub(crate) aimed_x: f32,
     /// From pulling the trigger to the verdict.
     pub(crate) waited: f32,
-    /// How wrong the shooter's prediction of the runner has been of late, at most.
+    /// How wrong the shooter's prediction of the runner was.
+    pub(crate) error: f32,
+    /// How wrong it has been of late, at most.
     pub(crate) misjudged: f32,
     /// Whether the runner ran straight all the while.
     pub(crate) is_steady: bool,
@@ -145,7 +147,8 @@ impl Trial {
         let Some((id, runner)) = play.fighter(RUNNER) else { return };
         let (x, way) = (runner.position[0], runner.velocity[0].signum());
         let Some(aim) = aims.get(&tick) else { return };
-        misjudged.insert(tick, (x - aim.predicted_x).abs());
+        let error = (x - aim.predicted_x).abs();
+        misjudged.insert(tick, error);
         let late = misjudged.range(Tick(tick.0.saturating_sub(SMOOTHED_TICKS))..=tick);
         let misjudged = late.map(|(_, metres)| *metres).fold(0.0, f32::max);
         let waited = (play.now - aim.at).as_seconds_f64() as f32;
@@ -153,7 +156,16 @@ impl Trial {
         let (lead, aimed_x) = ((x - aim.runner_x) * way, aim.runner_x);
         for verdict in play.server.take_verdicts() {
             let (is_hit, rewound) = (verdict.hit == Some(id), verdict.rewound);
-            shots.push(Shot { is_hit, rewound, lead, aimed_x, waited, misjudged, is_steady });
+            shots.push(Shot {
+                is_hit,
+                rewound,
+                lead,
+                aimed_x,
+                waited,
+                error,
+                misjudged,
+                is_steady,
+            });
         }
     }
 

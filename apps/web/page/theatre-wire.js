@@ -1,0 +1,245 @@
+// Draws packets and the plot of a run on one axis of time, and says what is under the pointer. Keeps nothing between calls.
+import { COLOURS, INK, LETTERS, PAPER, RULE, SLATE, WARN, prepare } from "./theatre-draw.js";
+
+const STRIP = 30, LEFT = 58, BAR = 13;
+const LANE_A = BAR + 4;
+const GREY = "#8A9199";
+// Fixed, so that runs compare: least, most, unit, what it is.
+const SCALES = {
+  error: [0, 400, "cm", "how far from where the server has the other"],
+  margin: [-50, 100, "ms", "how early commands are at the server"],
+  bytes: [0, 12000, "B/s", "on the line, both ways"],
+};
+
+const laneOf = (height) => {
+  const last = height - STRIP - BAR - 18;
+  return [LANE_A, (LANE_A + last) / 2, last];
+};
+// Two seconds around the playhead; one where there is little room.
+const windowSeconds = (width) => (width < 600 ? 1 : 2);
+const axis = (width, t) => (time) => LEFT + ((time - t) / windowSeconds(width) + 0.5) * (width - LEFT);
+
+// What a place on the wire's canvas means.
+export function windowOf(canvas, run, t, x, y, isStrip = y > canvas.clientHeight - STRIP) {
+  const [wide, seconds] = [canvas.clientWidth - LEFT, windowSeconds(canvas.clientWidth)];
+  const time = isStrip ? ((x - LEFT) / (wide - 8)) * run.end : t + ((x - LEFT) / wide - 0.5) * seconds;
+  return { isStrip, time, perPixel: seconds / wide };
+}
+
+function ends(packet, lanes, toX) {
+  const [own, server] = [lanes[packet.player * 2], lanes[1]];
+  const [from, to] = packet.up ? [own, server] : [server, own];
+  if (packet.arrived !== null) return [toX(packet.sent), from, toX(packet.arrived), to];
+  // A lost one ends half-way.
+  return [toX(packet.sent), from, toX(packet.sent + 0.03), (from + to) / 2];
+}
+
+const isNear = (packet, t) => packet.player < 2 && packet.sent > t - 1.7 && packet.sent < t + 1.1;
+
+export function packetAt(canvas, run, t, x, y) {
+  const [toX, lanes] = [axis(canvas.clientWidth, t), laneOf(canvas.clientHeight)];
+  let best = null;
+  for (const packet of run.packets) {
+    if (!isNear(packet, t)) continue;
+    const [ax, ay, bx, by] = ends(packet, lanes, toX);
+    const share = Math.max(0, Math.min(1, ((x - ax) * (bx - ax) + (y - ay) * (by - ay)) / ((bx - ax) ** 2 + (by - ay) ** 2 || 1)));
+    // Of two that are as near, the heavier one.
+    const off = Math.hypot(ax + (bx - ax) * share - x, ay + (by - ay) * share - y) - (packet.cargo === 2 ? 2 : 0);
+    if (off < 5 && (!best || off < best.off)) best = { off, packet };
+  }
+  return best?.packet;
+}
+
+export function wordsOf(packet) {
+  const what = ["upkeep", `commands ${packet.number}, to tick ${packet.tick}`, `snapshot ${packet.number}, tick ${packet.tick}`][packet.cargo];
+  const way = packet.arrived === null ? "lost" : `${Math.round((packet.arrived - packet.sent) * 1000)} ms`;
+  return `${what}, ${packet.bytes} bytes, ${way}`;
+}
+
+export function drawWire(canvas, run, t) {
+  const { context, width, height } = prepare(canvas);
+  if (!width || !height) return;
+  const [toX, lanes] = [axis(width, t), laneOf(height)];
+  context.save();
+  context.beginPath(); context.rect(LEFT, 0, width - LEFT, height - STRIP); context.clip();
+  seconds(context, t, toX, lanes);
+  if (run.silent) {
+    const [from, to] = run.silent.map((at) => toX(at / 1000));
+    context.fillStyle = "#FFD85E88";
+    context.fillRect(from, lanes[0], to - from, lanes[1] - lanes[0]);
+  }
+  const flying = [];
+  for (const packet of run.packets) {
+    if (!isNear(packet, t)) continue;
+    const [ax, ay, bx, by] = ends(packet, lanes, toX);
+    context.strokeStyle = packet.up ? COLOURS[packet.player] : SLATE;
+    context.lineWidth = packet.cargo === 2 ? 2 : 0.7;
+    context.beginPath(); context.moveTo(ax, ay); context.lineTo(bx, by); context.stroke();
+    if (packet.arrived === null) cross(context, bx, by);
+    else if (packet.cargo === 2) head(context, ax, ay, bx, by);
+    if (packet.arrived !== null && packet.sent <= t && packet.arrived > t) {
+      flying.push([packet, ay + ((by - ay) * (t - packet.sent)) / (packet.arrived - packet.sent)]);
+    }
+  }
+  context.strokeStyle = INK;
+  context.lineWidth = 1.5;
+  lanes.forEach((y) => { context.beginPath(); context.moveTo(LEFT, y); context.lineTo(width, y); context.stroke(); });
+  if (run.blocks.length) sights(context, run, lanes, toX);
+  for (const shot of run.shots) {
+    context.fillStyle = shot.hit ? COLOURS[shot.by] : PAPER;
+    context.strokeStyle = COLOURS[shot.by];
+    context.lineWidth = 2;
+    context.beginPath(); context.arc(toX(shot.at), lanes[1], 5, 0, Math.PI * 2); context.fill(); context.stroke();
+  }
+  context.fillStyle = INK;
+  context.fillRect(toX(t) - 1, 0, 2, height - STRIP - 14);
+  // Those under way now.
+  for (const [packet, y] of flying) {
+    context.fillStyle = packet.up ? COLOURS[packet.player] : SLATE;
+    context.strokeStyle = PAPER;
+    context.lineWidth = 1;
+    context.beginPath(); context.arc(toX(t), y, packet.cargo === 2 ? 4.5 : 3, 0, Math.PI * 2); context.fill(); context.stroke();
+  }
+  context.restore();
+  [LETTERS[0], "Server", LETTERS[1]].forEach((name, index) => {
+    context.fillStyle = [COLOURS[0], SLATE, COLOURS[1]][index];
+    context.font = "600 12px system-ui, sans-serif";
+    context.fillText(name, 6, lanes[index] + 4);
+  });
+  strip(context, run, t, width, height);
+}
+
+function seconds(context, t, toX, lanes) {
+  context.font = "12px system-ui, sans-serif";
+  context.textAlign = "center";
+  for (let quarter = Math.ceil((t - 1) * 4); quarter <= (t + 1) * 4; quarter++) {
+    const x = toX(quarter / 4);
+    context.strokeStyle = RULE;
+    context.lineWidth = 1;
+    context.beginPath(); context.moveTo(x, lanes[0]); context.lineTo(x, lanes[2] + BAR + 4); context.stroke();
+    context.fillStyle = SLATE;
+    if (quarter % 2 === 0 && quarter >= 0) context.fillText(`${(quarter / 4).toFixed(1)} s`, x, lanes[2] + BAR + 15);
+  }
+  context.textAlign = "left";
+}
+
+function cross(context, x, y) {
+  context.lineWidth = 1.7;
+  context.beginPath();
+  context.moveTo(x - 4, y - 4); context.lineTo(x + 4, y + 4); context.moveTo(x + 4, y - 4); context.lineTo(x - 4, y + 4);
+  context.stroke();
+}
+
+function head(context, ax, ay, bx, by) {
+  const length = Math.hypot(bx - ax, by - ay) || 1;
+  const [dx, dy] = [(bx - ax) / length, (by - ay) / length];
+  context.fillStyle = context.strokeStyle;
+  context.beginPath();
+  context.moveTo(bx, by);
+  context.lineTo(bx - dx * 7 - dy * 3, by - dy * 7 + dx * 3);
+  context.lineTo(bx - dx * 7 + dy * 3, by - dy * 7 - dx * 3);
+  context.fill();
+}
+
+// Bars beside the lanes: while a player's own screen shows the other with nothing between.
+function sights(context, run, lanes, toX) {
+  [0, 1].forEach((player) => {
+    const y = player ? lanes[2] + 3 : 0;
+    let begun = null;
+    const bar = (from, to) => {
+      const [left, right] = [Math.max(LEFT, toX(from)), toX(to)];
+      context.fillStyle = COLOURS[player];
+      context.fillRect(left, y, right - left, BAR);
+      const words = player ? "B sees A" : "A sees B";
+      context.font = "12px system-ui, sans-serif";
+      context.fillStyle = PAPER;
+      if (right - left > 60) context.fillText(words, left + 6, y + 11);
+    };
+    run.frames.forEach((frame, number) => {
+      const sees = frame.panes[player + 1].sees;
+      if (sees && begun === null) begun = frame.at;
+      if (begun !== null && (!sees || number === run.frames.length - 1)) {
+        bar(begun, frame.at);
+        begun = null;
+      }
+    });
+  });
+}
+
+// The whole scene, with its flags.
+function strip(context, run, t, width, height) {
+  const wide = width - LEFT - 8;
+  const toX = (time) => LEFT + (time / run.end) * wide;
+  const y = height - 12;
+  context.fillStyle = RULE;
+  context.fillRect(LEFT, y - 2, wide, 4);
+  context.fillStyle = "#56627233";
+  context.fillRect(toX(Math.max(0, t - 1)), y - 6, toX(Math.min(run.end, t + 1)) - toX(Math.max(0, t - 1)), 12);
+  for (const flag of run.flags) {
+    const x = toX(flag.at);
+    context.fillStyle = context.strokeStyle = COLOURS[flag.who];
+    context.lineWidth = 1.5;
+    if (flag.kind === "stall") { context.fillStyle = WARN; context.fillRect(x, y - 5, toX(flag.until) - x, 10); continue; }
+    if (flag.kind === "corrected") { context.fillRect(x - 0.75, y + 3, 1.5, 6); continue; }
+    context.beginPath(); context.moveTo(x, y - 4); context.lineTo(x - 4, y - 11); context.lineTo(x + 4, y - 11); context.closePath();
+    if (flag.kind === "hit") context.fill(); else context.stroke();
+  }
+  if (run.moment) {
+    context.fillStyle = INK;
+    context.beginPath(); context.arc(toX(run.frames[run.moment.frame].at), y, 4.5, 0, Math.PI * 2); context.fill();
+  }
+  context.fillStyle = INK;
+  context.fillRect(toX(t) - 1.5, y - 9, 3, 18);
+  context.font = "12px system-ui, sans-serif";
+  context.fillStyle = SLATE;
+  context.fillText(`${t.toFixed(2)} s`, 6, y + 4);
+}
+
+export function drawPlot(canvas, run, previous, t, quantity) {
+  const { context, width, height } = prepare(canvas);
+  if (!width || !height) return;
+  const [least, most, unit, what] = SCALES[quantity];
+  const toX = axis(width, t);
+  const toY = (value) => height - 6 - ((Math.max(least, Math.min(most, value)) - least) / (most - least)) * (height - 14);
+  context.font = "12px system-ui, sans-serif";
+  context.strokeStyle = RULE;
+  context.lineWidth = 1;
+  for (const share of [0, 0.5, 1]) {
+    const value = least + (most - least) * share;
+    context.beginPath(); context.moveTo(LEFT, toY(value)); context.lineTo(width, toY(value)); context.stroke();
+    const [number, name] = quantity === "bytes" ? [value / 1000, "kB/s"] : [value, unit];
+    context.fillStyle = SLATE;
+    context.fillText(share === 1 ? `${number} ${name}` : `${number}`, 6, toY(value) + (share === 1 ? 9 : share ? 4 : 0));
+  }
+  const valueOf = (of, frame, player) => {
+    const pane = of.frames[frame].panes[player + 1];
+    return { error: pane.error * 100, margin: pane.margin, bytes: of.bytes[player][frame] }[quantity];
+  };
+  const curve = (of, player, colour, dash, thick) => {
+    context.strokeStyle = colour;
+    context.lineWidth = thick;
+    context.setLineDash(dash);
+    context.beginPath();
+    let first = true;
+    of.frames.forEach((frame, number) => {
+      if (frame.at < t - 1.02 || frame.at > t + 1.02) return;
+      const value = valueOf(of, number, player);
+      if (value === undefined || Number.isNaN(value)) return;
+      if (first) context.moveTo(toX(frame.at), toY(value)); else context.lineTo(toX(frame.at), toY(value));
+      first = false;
+    });
+    context.stroke();
+    context.setLineDash([]);
+  };
+  context.save();
+  context.beginPath(); context.rect(LEFT, 0, width - LEFT, height); context.clip();
+  if (previous) [0, 1].forEach((player) => curve(previous.run, player, GREY, player ? [5, 4] : [], 1.5));
+  curve(run, 0, COLOURS[0], [], 2);
+  curve(run, 1, COLOURS[1], [6, 4], 2);
+  context.restore();
+  const words = previous ? `grey: before, with ${previous.name}` : what;
+  context.fillStyle = previous ? "#5F666E" : SLATE;
+  context.fillText(words, LEFT + 6, 18);
+  context.fillStyle = INK;
+  context.fillRect(toX(t) - 1, 0, 2, height);
+}

@@ -1,0 +1,92 @@
+//! The games whose scenes the page can show, each by what it hands the theatre. Nothing else of the page knows a game.
+
+use sametick::theatre::{Hand, Keys, Moment, Party, Poster, Recorded, Running, Scene, Setup, run};
+use sametick::{PlayerId, Span};
+use sametick_arena::theatre::{BadLine, Staged};
+use sametick_hello::Greeting;
+
+/// What a link calls the games, the first unless another is wanted.
+pub(crate) const GAMES: [&str; 2] = ["arena", "hello"];
+
+/// All scenes of a game.
+pub(crate) fn scenes(game: &str) -> Vec<Box<dyn Staging>> {
+    match game {
+        "hello" => vec![Box::new(Greeting)],
+        _ => {
+            let staged = Staged::all().into_iter().map(|scene| Box::new(scene) as Box<dyn Staging>);
+            staged.chain([Box::new(BadLine::default()) as Box<dyn Staging>]).collect()
+        }
+    }
+}
+
+/// A scene of whatever game.
+pub(crate) trait Staging {
+    fn poster(&self) -> Poster;
+    fn run(&self, setup: &Setup) -> Recorded;
+    /// The same to be played bit by bit.
+    fn start(&self, setup: Setup) -> Box<dyn Live>;
+    fn moment(&self, recorded: &Recorded) -> Option<Moment>;
+    fn sees(&self, recorded: &Recorded, frame: usize, pane: usize, who: [PlayerId; 2]) -> bool;
+}
+
+impl<S: Scene + Clone + 'static> Staging for S {
+    fn poster(&self) -> Poster {
+        Scene::poster(self)
+    }
+
+    fn run(&self, setup: &Setup) -> Recorded {
+        run(self, setup)
+    }
+
+    fn start(&self, setup: Setup) -> Box<dyn Live> {
+        match setup.lockstep {
+            Some(_) => Box::new(Party::new(self.clone(), setup)),
+            None => Box::new(Running::new(self.clone(), setup)),
+        }
+    }
+
+    fn moment(&self, recorded: &Recorded) -> Option<Moment> {
+        Scene::moment(self, recorded)
+    }
+
+    fn sees(&self, recorded: &Recorded, frame: usize, pane: usize, who: [PlayerId; 2]) -> bool {
+        Scene::sees(self, recorded, frame, pane, who)
+    }
+}
+
+/// A scene of whatever game that is being played, by a reader who has A's keys.
+pub(crate) trait Live {
+    fn go_on(&mut self, until: Span, keys: Keys);
+    fn recorded(&self) -> &Recorded;
+    fn hand(&self) -> &Hand;
+}
+
+impl<S: Scene + Clone + 'static> Live for Running<S> {
+    fn go_on(&mut self, until: Span, keys: Keys) {
+        self.press(keys);
+        self.advance(until);
+    }
+
+    fn recorded(&self) -> &Recorded {
+        Running::recorded(self)
+    }
+
+    fn hand(&self) -> &Hand {
+        Running::hand(self)
+    }
+}
+
+impl<S: Scene + Clone + 'static> Live for Party<S> {
+    fn go_on(&mut self, until: Span, keys: Keys) {
+        self.press(keys);
+        self.advance(until);
+    }
+
+    fn recorded(&self) -> &Recorded {
+        Party::recorded(self)
+    }
+
+    fn hand(&self) -> &Hand {
+        Party::hand(self)
+    }
+}
