@@ -1,5 +1,5 @@
 //! The fault menu: lines that lose, double, reorder and delay; cuts in one direction or both; partitions; machines
-//! that freeze, go dark, come back, move, or have clocks of their own. After all of it, calm: then everyone
+//! that freeze, go dark, come back, move, or have clocks of their own; lines that are clogged one after the other. After all of it, calm: then everyone
 //! plays one game again.
 //!
 //! `SAMETICK_SEEDS` and `SAMETICK_FIRST_SEED` change how much is run; a failure prints the command that
@@ -8,7 +8,7 @@
 use crate::party::{Party, wander};
 use crate::tag::Tag;
 use sametick::lockstep::{Setup, Topology};
-use sametick::network::{Conditions, Jitter, Loss};
+use sametick::network::{Conditions, Jitter, Loss, Outage};
 use sametick::{Dice, Span, Time};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
@@ -107,7 +107,7 @@ fn fault(party: &mut Party<Tag>, dice: &mut Dice) {
     let count = party.machines.len() as u64;
     let (one, other) = (dice.below(count) as usize, dice.below(count) as usize);
     let hosts = [one, other].map(|index| party.machines[index].host);
-    match dice.below(9) {
+    match dice.below(11) {
         0 => party.network.cut(hosts[0], hosts[1]),
         1 => party.network.cut_both(hosts[0], hosts[1]),
         2 => {
@@ -137,6 +137,24 @@ fn fault(party: &mut Party<Tag>, dice: &mut Dice) {
             party.network.rebind(party.now, host);
         }
         6 => revive(party),
+        7 => {
+            // Lines are clogged one after the other, and let go in another order: what was held arrives at once.
+            let now = party.now;
+            for from in party.machines.iter().map(|machine| machine.host) {
+                let begins = now + Span::millis(dice.below(300));
+                let ends = begins + Span::millis(50 + dice.below(800));
+                let outage = Outage { begins, ends, holds: true };
+                let to = party.machines[other].host;
+                if from != to {
+                    party.network.add_outage(now, from, to, outage);
+                }
+            }
+        }
+        8 => {
+            // Somebody's clock is set forward.
+            let host = party.machines[one].host;
+            party.network.clock_mut(host).step_micros(dice.below(2_000_000) as i64);
+        }
         _ => heal(party),
     }
 }

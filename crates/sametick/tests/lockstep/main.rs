@@ -259,21 +259,106 @@ fn turns_adapt_to_the_slowest_line_and_machine_on_the_same_tick_everywhere() {
     party.check();
 }
 
+/// Walks on one of many maps.
+struct Mapped;
+/// The same with another field.
+struct Jumping;
+
+macro_rules! game {
+    ($game:ident, $command:ty) => {
+        impl sametick::Game for $game {
+            type Entity = tag::Entity;
+            type Command = $command;
+            type Event = sametick::NoEvent;
+            type Content = u64;
+            fn content_name(content: &u64) -> u64 {
+                *content
+            }
+            fn step(_: &mut sametick::World<tag::Entity>, _: &sametick::Turn<'_, Self>) {}
+        }
+    };
+}
+game!(Mapped, tag::Wish);
+game!(Jumping, Runner);
+
 #[test]
-fn whoever_has_another_build_or_map_is_refused_with_the_reason() {
-    use sametick::Time;
-    use sametick::lockstep::{Identity, Lockstep};
-    let here = sametick::Peer::new([1; 16], 1);
-    let (now, me) = (Time::from_seconds(1), |session| Identity { session, name: session });
-    let mut host = Lockstep::<Tag>::found(Setup::DOOM_1993, me(1), here, ((), 1), now);
-    let mut guest = Lockstep::<Tag>::join(here, me(2), ((), 2), Role::Plays, now);
-    guest.advance(now);
-    let (_, hello) = guest.transmit().unwrap();
-    host.receive(now, (2, here), &hello);
-    let (_, answer) = host.transmit().unwrap();
-    guest.receive(now, (1, here), &answer);
-    assert_eq!(guest.take_events(), [Happening::Refused(Refusal::Build), Happening::Over]);
-    assert_eq!(host.players(), []);
+fn whoever_has_another_build_map_or_fields_is_refused_with_the_reason_and_a_third_is_one_too_many()
+{
+    fn answers<G: sametick::Game<Content = u64>>(map: u64, build: u64) -> Vec<Happening> {
+        use sametick::Time;
+        use sametick::lockstep::{Identity, Lockstep};
+        let here = sametick::Peer::new([1; 16], 1);
+        let (now, me) = (Time::from_seconds(1), |session| Identity { session, name: session });
+        let mut host = Lockstep::<Mapped>::found(Setup::DOOM_1993, me(1), here, (5, 1), now);
+        let mut guest = Lockstep::<G>::join(here, me(2), (map, build), Role::Plays, now);
+        guest.advance(now);
+        let (_, hello) = guest.transmit().unwrap();
+        host.receive(now, (2, here), &hello);
+        host.advance(now);
+        while let Some((_, answer)) = host.transmit() {
+            guest.receive(now, (1, here), &answer);
+        }
+        guest.take_events()
+    }
+    let refused = |reason| vec![Happening::Refused(reason), Happening::Over];
+    assert_eq!(answers::<Mapped>(5, 2), refused(Refusal::Build));
+    assert_eq!(answers::<Mapped>(6, 1), refused(Refusal::Content));
+    assert_eq!(answers::<Jumping>(5, 1), refused(Refusal::Rules));
+    assert!(!answers::<Mapped>(5, 1).iter().any(|event| matches!(event, Happening::Refused(_))));
+}
+
+#[test]
+fn what_is_guessed_is_heard_once_and_what_was_guessed_wrongly_is_taken_back() {
+    use sametick::Effect;
+    use std::collections::BTreeSet;
+    let mut party = party(Setup::ROLLBACK, 2, 21, line(120, 0.02));
+    let mut heard: Vec<BTreeSet<_>> = vec![BTreeSet::new(); 2];
+    let (mut guessed, mut settled) = (0, 0);
+    party.run_with(Span::seconds(20), |party| {
+        for (index, heard) in heard.iter_mut().enumerate() {
+            for effect in std::mem::take(&mut party.machines[index].effects) {
+                match effect {
+                    Effect::Started { key, is_predicted, .. } => {
+                        guessed += u32::from(is_predicted);
+                        assert!(heard.insert(key), "{key:?} is heard twice");
+                    }
+                    Effect::Cancelled { key } => assert!(heard.remove(&key), "{key:?} never was"),
+                }
+            }
+        }
+    });
+    // All that is past what may still be guessed was heard by both.
+    let known = (0..2).map(|index| party.lockstep(index).world().unwrap().tick().0).min().unwrap();
+    let past = |keys: &BTreeSet<sametick::EventKey>| -> Vec<_> {
+        keys.iter().copied().filter(|key| key.tick.0 + 30 < known).collect()
+    };
+    let [one, other] = [past(&heard[0]), past(&heard[1])];
+    settled += one.len();
+    assert_eq!(one, other);
+    assert!(settled > 50 && guessed > 50, "{settled} heard by both, {guessed} guessed");
+}
+
+#[test]
+fn nobody_is_pulled_ahead_where_all_guess() {
+    // One begins far ahead of the other, by what it stalled; and their clocks drift apart.
+    let mut party = party(Setup::ROLLBACK, 2, 22, line(100, 0.0));
+    for (index, drift) in [(0, 400), (1, -400)] {
+        let host = party.machines[index].host;
+        party.network.clock_mut(host).set_drift(sametick::Time::ZERO, drift);
+    }
+    party.run(Span::seconds(3));
+    party.machines[1].frozen_until = party.now + Span::millis(120);
+    party.run(Span::seconds(4));
+    let mut sum = 0;
+    party.run_with(Span::seconds(20), |party| {
+        let [one, other] =
+            [0, 1].map(|index| i64::from(party.lockstep(index).shown().unwrap().tick().0));
+        assert!((one - other).abs() <= 3, "{one} and {other}");
+        sum += one - other;
+    });
+    // Neither is ahead of the other all the time.
+    let mean = sum as f64 / 5_000.0;
+    assert!(mean.abs() < 1.5, "one is {mean} ticks ahead of the other");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use crate::tag::{Tag, Wish};
 use sametick::lockstep::{Happening, Identity, Lockstep, Role, Setup};
 use sametick::network::{Conditions, Host, Network};
-use sametick::{Dice, Game, PlayerId, Span, Tick, Time};
+use sametick::{Dice, Effect, Game, PlayerId, Span, Tick, Time};
 use std::collections::BTreeMap;
 
 pub(crate) const BUILD: u64 = 7;
@@ -28,6 +28,8 @@ pub(crate) struct Machine<G: Game> {
     pub(crate) stepped_at: Time,
     pub(crate) gap: Span,
     pub(crate) bytes: u64,
+    /// What it showed and nobody has looked at yet.
+    pub(crate) effects: Vec<Effect<G::Event>>,
     dice: Dice,
 }
 
@@ -86,6 +88,7 @@ impl<G: Game<Content: Clone>> Party<G> {
             stepped_at: self.now,
             gap: Span::ZERO,
             bytes: 0,
+            effects: Vec::new(),
             dice: Dice::new(self.seed, identity),
         });
     }
@@ -165,7 +168,7 @@ impl<G: Game<Content: Clone>> Party<G> {
             let wish = (self.mind)(lockstep, &mut machine.dice, now);
             lockstep.command(wish);
             lockstep.advance(self.network.clock(machine.host).local(now));
-            lockstep.take_effects();
+            machine.effects.extend(lockstep.take_effects());
             while let Some(((_, to), message)) = lockstep.transmit() {
                 machine.bytes += message.len() as u64;
                 self.network.send(now, machine.host, to, &message);
