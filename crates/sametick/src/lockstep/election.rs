@@ -106,9 +106,12 @@ impl<G: Game> Lockstep<G> {
     /// The leader calls when somebody is gone; others when the leader is, in their order.
     fn is_to_call(&self, now: Time, me: &Member) -> bool {
         let Some(roster) = &self.roster else { return false };
+        // Whoever has our word is given the time to lead.
+        let has_waited =
+            self.election.promised_at.is_none_or(|at| now - at >= SILENCE + RANK_WAITS);
         if roster.leader == me.seat {
             let is_alone = self.leaving_since.is_some();
-            return self.election.wanted && !is_alone;
+            return self.election.wanted && !is_alone && has_waited;
         }
         if self.leaving_since.is_some() {
             return false;
@@ -117,8 +120,6 @@ impl<G: Game> Lockstep<G> {
         let mut heirs = roster.electors().filter(|member| member.seat != roster.leader);
         let rank = heirs.position(|member| member.seat == me.seat).unwrap_or(0) as u64;
         let waits = SILENCE + RANK_WAITS * rank;
-        let has_waited =
-            self.election.promised_at.is_none_or(|at| now - at >= SILENCE + RANK_WAITS);
         (silent >= waits || (self.has_leader_left() && (rank == 0 || silent >= RANK_WAITS * rank)))
             && has_waited
     }

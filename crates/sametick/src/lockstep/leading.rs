@@ -117,6 +117,8 @@ impl<G: Game> Lockstep<G> {
         let executed = self.executed();
         let margin = self.ticks_to_all();
         let from = Tick(self.newest_given().0.max(executed.0) + 1 + margin);
+        // Ticks in which nobody plays may have been stepped as such.
+        let from = from.max(roster.newest_named());
         for member in &mut roster.members {
             let contact = self.contacts.get(&member.identity);
             let is_near = contact.and_then(|contact| contact.executed);

@@ -124,8 +124,10 @@ impl<G: Game> Lockstep<G> {
     pub(super) fn is_known(&self, tick: Tick) -> bool {
         let Some(roster) = &self.roster else { return false };
         let mut playing = roster.members.iter().filter(|member| member.plays_at(tick)).peekable();
-        playing.peek().is_some()
-            && playing.all(|member| self.streams.get(member.seat, tick).is_some())
+        match playing.peek() {
+            Some(_) => playing.all(|member| self.streams.get(member.seat, tick).is_some()),
+            None => roster.is_between(tick),
+        }
     }
 
     /// What a tick is given, once all of it is known.
@@ -247,8 +249,10 @@ impl<G: Game> Lockstep<G> {
     fn follow_others(&mut self, now: Time, pace: Pace) {
         let Some(roster) = &self.roster else { return };
         if roster.setup.has_server() {
-            if !self.is_leader() {
-                self.follow_server(now);
+            match self.is_leader() {
+                // Whoever was catching up when its turn came sets the pace from now on.
+                true => self.clock.speed = 1.0,
+                false => self.follow_server(now),
             }
             return;
         }

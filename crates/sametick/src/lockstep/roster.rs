@@ -153,6 +153,21 @@ impl Roster {
         self.members.last().map_or(Some(0), |member| member.seat.checked_add(1))
     }
 
+    /// Whether nobody plays in a tick but somebody will: everyone else went before it began. Nobody is let in
+    /// before it, so this stays so.
+    pub(super) fn is_between(&self, tick: Tick) -> bool {
+        self.members.iter().any(|member| {
+            let begins = member.plays_from.filter(|from| *from > tick);
+            begins.is_some_and(|from| member.leaves_at.is_none_or(|end| end > from))
+        })
+    }
+
+    /// The newest tick from which on somebody was ever told to play, or not to.
+    pub(super) fn newest_named(&self) -> Tick {
+        let named = self.members.iter().flat_map(|member| [member.plays_from, member.leaves_at]);
+        named.flatten().max().unwrap_or(Tick(0))
+    }
+
     /// Forgets those who left long ago.
     pub(super) fn forget_before(&mut self, tick: Tick) {
         let leader = self.leader;

@@ -189,6 +189,24 @@ fn a_relay_that_dies_is_replaced_within_three_seconds_at_100_ms() {
 }
 
 #[test]
+fn who_takes_over_a_relay_while_catching_up_keeps_the_pace() {
+    for (seed, setup) in [Setup::PACKET_SERVER, Setup::FRAME_LOCKED].into_iter().enumerate() {
+        let mut party = party(setup, 3, 17 + seed as u64, line(60, 0.0));
+        party.run(Span::seconds(3));
+        // The heirs stand still for a moment, and have much to catch up when the relay dies.
+        (1..3).for_each(|heir| party.machines[heir].frozen_until = party.now + Span::millis(400));
+        party.run(Span::millis(420));
+        party.kill(0);
+        party.run(Span::seconds(4));
+        let before = party.lockstep(1).world().unwrap().tick().0;
+        party.run(Span::seconds(10));
+        let ticks = party.lockstep(1).world().unwrap().tick().0 - before;
+        assert!((590..=610).contains(&ticks), "{ticks} ticks in 10 s");
+        party.check();
+    }
+}
+
+#[test]
 fn who_comes_back_has_its_number_again() {
     for (name, setup) in Setup::ALL {
         let mut party = party(setup, 3, 14, line(60, 0.02));
