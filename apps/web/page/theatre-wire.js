@@ -238,7 +238,8 @@ export function drawPlot(canvas, run, previous, t, quantity) {
   curve(run, 0, COLOURS[0], [], 2);
   curve(run, 1, COLOURS[1], [6, 4], 2);
   context.restore();
-  const words = previous ? `grey: before, with ${previous.name}` : what;
+  const meaning = run.lockstep && quantity === "error" ? "how far from where all have the other" : what;
+  const words = previous ? `grey: before, with ${previous.name}` : meaning;
   context.fillStyle = previous ? "#5F666E" : SLATE;
   context.fillText(words, LEFT + 6, 18);
   context.fillStyle = INK;

@@ -232,7 +232,8 @@ function controls() {
   const rate = Math.round((run.ticks / run.snapshots) * 10) / 10;
   document.querySelector("[data-more='server']").textContent = run.lockstep ? `${run.ticks} ticks/s` : isNarrow() ? `${run.ticks}/${rate} Hz` : `${run.ticks} ticks, ${rate} snapshots/s`;
   const outline = OUTLINES[page.outline];
-  const words = (isNarrow() ? SHORT_NAMES : OUTLINE_NAMES)[outline];
+  const shared = isNarrow() ? "all share" : "where all have them";
+  const words = run.lockstep && outline === "server" ? shared : (isNarrow() ? SHORT_NAMES : OUTLINE_NAMES)[outline];
   byId("outline").innerHTML = `<span><i class="solid"></i>believed</span><span>${outline === "none" ? "" : '<i class="dashed"></i>'}${words}</span>`;
 }
 

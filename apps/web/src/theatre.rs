@@ -173,20 +173,25 @@ impl Performance {
         format!("[{}]", shots.collect::<Vec<_>>().join(","))
     }
 
-    /// In lockstep: from which second to which everyone waits for whom, as JSON.
+    /// In lockstep: from which second to which whom is waited for, and by whom if it is only one, as JSON.
     fn waits(&self) -> String {
         let recorded = self.recorded();
-        let mut waits: Vec<(f64, f64, u16)> = Vec::new();
+        let mut waits: Vec<(f64, f64, u16, i32)> = Vec::new();
         let tick = recorded.tick_length.as_seconds_f64();
         for (number, frame) in recorded.frames.iter().enumerate() {
             let Some(player) = recorded.awaited(number) else { continue };
+            let waiting = (-1..).zip(&frame.panes).filter(|(_, pane)| !pane.awaits.is_empty());
+            let waiting: Vec<i32> = waiting.map(|(who, _)| who).collect();
+            let by = if let [one] = waiting[..] { one } else { -1 };
             let (at, end) = (frame.at.as_seconds_f64(), frame.at.as_seconds_f64() + tick);
             match waits.last_mut() {
-                Some((_, until, who)) if *who == player.0 && at - *until < tick => *until = end,
-                _ => waits.push((at, end, player.0)),
+                Some(last) if (last.2, last.3) == (player.0, by) && at - last.1 < tick => {
+                    last.1 = end;
+                }
+                _ => waits.push((at, end, player.0, by)),
             }
         }
-        list(waits.into_iter().map(|(from, to, who)| format!("[{from:.3},{to:.3},{who}]")))
+        list(waits.into_iter().map(|(from, to, of, by)| format!("[{from:.3},{to:.3},{of},{by}]")))
     }
 
     /// What is neither frame nor packet, as JSON.
@@ -301,7 +306,7 @@ mod tests {
         let played = Performance::of(Wanted::read("?scene=line"));
         let words = played.words();
         assert!(words.contains(r#""model":"doom1993""#) && words.contains(r#""lockstep":true"#));
-        assert!(words.contains(r#""waits":[["#) && words.contains(",1]"), "{words}");
+        assert!(words.contains(r#""waits":[["#) && words.contains(",1,-1]"), "{words}");
         let shapes = played.recorded.frames.iter().flat_map(|frame| &frame.panes[..PANES]);
         let shapes: usize = shapes.map(|pane| pane.shapes.len()).sum();
         let frames = played.recorded.frames.len();

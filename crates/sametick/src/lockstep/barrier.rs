@@ -150,7 +150,9 @@ impl<G: Game> Lockstep<G> {
             }
             Stage::Playing => {
                 let Some(roster) = &self.roster else { return };
-                let is_known = roster.member(from.0).is_some();
+                // Or one who began anew where we knew somebody.
+                let is_known =
+                    roster.members.iter().any(|m| m.identity == from.0 || m.at == from.1);
                 if is_known && age > roster.age() && leader.0 != self.identity {
                     // Whoever leads speaks from where it is.
                     let door = if leader.0 == from.0 { from } else { leader };
@@ -193,7 +195,9 @@ impl<G: Game> Lockstep<G> {
         let is_in = roster.member(self.identity).is_some();
         if let Stage::Knocking { .. } = self.stage {
             // An old roster may still have the seat that we lost.
-            if is_in && is_newer && self.is_door(from) {
+            let seat = |roster: &Roster| roster.member(self.identity).map(|me| me.seat);
+            let is_lost = is_in && self.roster.as_ref().and_then(seat) == seat(&roster);
+            if is_in && is_newer && !is_lost && self.is_door(from) {
                 self.enter(now, roster);
             }
             return;
