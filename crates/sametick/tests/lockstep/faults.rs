@@ -1,6 +1,6 @@
 //! The fault menu: lines that lose, double, reorder and delay; cuts in one direction or both; partitions; machines
-//! that freeze, go dark, come back, move, or have clocks of their own; lines that are clogged one after the other. After all of it, calm: then everyone
-//! plays one game again.
+//! that freeze, go dark, come back, move, or have clocks of their own; lines that are clogged one after the other.
+//! After all of it, calm: then everyone plays one game again.
 //!
 //! `SAMETICK_SEEDS` and `SAMETICK_FIRST_SEED` change how much is run; a failure prints the command that
 //! repeats it.

@@ -137,7 +137,8 @@ fn table() -> String {
 /// The README's part of it: one ping and loss, and what most want to know.
 fn in_short(table: &str) -> String {
     let mut text = String::from(
-        "| model | own delay ms | others' age ms | shots refused % | kB/s down | kB/s up |\n|---|---|---|---|---|---|\n",
+        "| model | own delay ms | others' age ms | shots refused % | kB/s down | kB/s up |\n\
+         |---|---|---|---|---|---|\n",
     );
     for row in table.lines() {
         let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
