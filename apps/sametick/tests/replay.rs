@@ -121,13 +121,13 @@ fn what_a_desync_leaves_is_opened_and_the_spoiled_match_names_its_tick_and_field
     for (desync, who) in [(&spoiled, "spoiled"), (&sound, "sound")] {
         for (name, bytes) in &desync.recordings {
             let output = replay(&format!("desync-{who}-{name}"), bytes, &["--json"]);
-            assert!(output.status.success(), "{who}, {name}: {}", text(&output.stderr));
             let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
             assert!(said["last_tick"].as_u64() > Some(100), "{who}, {name}: {said}");
+            // Only the spoiled machine did otherwise than the rules say.
+            let is_spoiled = (who, *name) == ("spoiled", "ours-since-we-agreed");
+            let error = text(&output.stderr);
+            assert_eq!(output.status.success(), !is_spoiled, "{who}, {name}: {error}");
+            assert_eq!(error.contains("position.x"), is_spoiled, "{who}, {name}: {error}");
         }
     }
-    let own = replay("desync-own", &spoiled.recordings[0].1, &[]);
-    let other = replay("desync-other", &sound.recordings[0].1, &[]);
-    assert!(!text(&own.stdout).contains("the same"), "{}", text(&own.stdout));
-    assert!(text(&other.stdout).contains("the same"), "{}", text(&other.stdout));
 }
