@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
 use crate::e2e::Stage;
@@ -19,14 +19,29 @@ use crate::e2e::screens::{COMPANY, DEATH, FIGHT};
 const FOLDER: &str = "docs/pictures";
 /// What they were made from.
 const RECORD: &str = "made-from.txt";
-const NAMES: [&str; 4] = ["first", "play", "graph", "death"];
-/// What decides how they look: the page, the game, and how they are taken.
-const SOURCES: [&str; 5] = [
-    "apps/web",
-    "games/arena/src",
-    "games/arena/maps",
-    "xtask/src/pictures.rs",
-    "xtask/src/e2e/screens.rs",
+/// Pictures that are taken together.
+struct Group {
+    name: &'static str,
+    pictures: &'static [&'static str],
+    /// What decides how they look: the page, the game, and how they are taken.
+    sources: &'static [&'static str],
+    /// Of those, only files with the theatre in their path; or only the others.
+    is_theatre: bool,
+}
+
+const GROUPS: [Group; 2] = [
+    Group {
+        name: "theatre",
+        pictures: &["theatre"],
+        sources: &["apps/web", "crates/sametick/src/theatre", "games/arena/src"],
+        is_theatre: true,
+    },
+    Group {
+        name: "play",
+        pictures: &["first", "play", "graph", "death"],
+        sources: &["apps/web", "games/arena/src", "games/arena/maps", "xtask/src/e2e/screens.rs"],
+        is_theatre: false,
+    },
 ];
 const JOIN_TICKS_MAX: u64 = 3_600;
 /// How long a moment worth a picture may take to come.
@@ -37,6 +52,8 @@ const MEETING: &str = "s.enemies > 1 && s.nearest > 4.5 && s.nearest < 9 && s.sp
 /// Options of `cargo xtask pictures`.
 #[derive(Args)]
 pub(crate) struct Pictures {
+    /// Only those of `theatre` or `play`
+    group: Option<String>,
     /// Only say which pictures are stale
     #[arg(long)]
     check: bool,
@@ -53,17 +70,23 @@ pub(crate) fn run(options: &Pictures) -> Result<ExitCode> {
         stale.iter().for_each(|what| println!("pictures: {what}; run `cargo xtask pictures`"));
         return Ok(if stale.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
+    let is_wanted = |group: &&Group| options.group.as_ref().is_none_or(|name| group.name == name);
+    let wanted: Vec<&Group> = GROUPS.iter().filter(is_wanted).collect();
+    ensure!(!wanted.is_empty(), "there are `theatre` and `play`");
     fs::create_dir_all(&folder)?;
     let program = options.program.clone().map_or_else(|| build(root), Ok)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let stage = Stage { driver: Driver::start()?, program, pictures: folder.clone() };
-        let taken = take(&stage).await;
-        stage.driver.close().await;
-        taken
+        for group in &wanted {
+            let taken = if group.is_theatre { theatre(&stage).await } else { play(&stage).await };
+            stage.driver.close().await;
+            taken?;
+            write(root, &folder, group)?;
+            println!("pictures: {} in {}", group.pictures.join(", "), folder.display());
+        }
+        anyhow::Ok(())
     })?;
-    fs::write(folder.join(RECORD), record(root, &folder)?)?;
-    println!("pictures: {} in {}", NAMES.len(), folder.display());
     Ok(ExitCode::SUCCESS)
 }
 
@@ -78,7 +101,20 @@ fn build(root: &Path) -> Result<PathBuf> {
     Ok(target.join("release/sametick"))
 }
 
-async fn take(stage: &Stage) -> Result<()> {
+async fn theatre(stage: &Stage) -> Result<()> {
+    let server = stage.server(&[])?;
+    let page = stage.page(&server, "theatre.html").await?;
+    page.resize((1280, 720)).await?;
+    let is_there = |status: &serde_json::Value| status["scene"] == "cover";
+    page.until(&server, JOIN_TICKS_MAX, "open", is_there).await?;
+    page.ask("(window.sametick.moment(), true)").await?;
+    // Its caption comes softly.
+    server.pass(60)?;
+    page.picture("theatre").await?;
+    page.close().await
+}
+
+async fn play(stage: &Stage) -> Result<()> {
     let server = stage.server(&["--map", "halls", "--bots", "7"])?;
     let page = stage.page(&server, "").await?;
     page.until(&server, JOIN_TICKS_MAX, "connected", is_playing).await?;
@@ -104,14 +140,25 @@ async fn take(stage: &Stage) -> Result<()> {
     page.close().await
 }
 
-/// What is to be written beside the pictures.
-fn record(root: &Path, folder: &Path) -> Result<String> {
-    let mut text = format!("sources {:016x}\n", hash_of_sources(root)?);
-    for name in NAMES {
+/// Writes beside the pictures what those of a group were made from, and leaves what is known of the others.
+fn write(root: &Path, folder: &Path, group: &Group) -> Result<()> {
+    let place = folder.join(RECORD);
+    let known = fs::read_to_string(&place).unwrap_or_default();
+    let is_other = |line: &&str| !line.starts_with(&format!("{} ", group.name));
+    let others =
+        known.lines().filter(is_other).fold(String::new(), |text, line| text + line + "\n");
+    fs::write(place, others + &record(root, folder, group)?)?;
+    Ok(())
+}
+
+/// What is to be written of a group: its name, and a number for all its sources or for one of its pictures.
+fn record(root: &Path, folder: &Path, group: &Group) -> Result<String> {
+    let mut text = format!("{} sources {:016x}\n", group.name, hash_of_sources(root, group)?);
+    for name in group.pictures {
         let path = folder.join(format!("{name}.png"));
         let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
         // Writing into a string cannot fail.
-        let _ = writeln!(text, "{name}.png {:016x}", hash(EMPTY, &bytes));
+        let _ = writeln!(text, "{} {name}.png {:016x}", group.name, hash(EMPTY, &bytes));
     }
     Ok(text)
 }
@@ -121,30 +168,35 @@ fn stale(root: &Path, folder: &Path) -> Result<Vec<String>> {
     let Ok(made) = fs::read_to_string(folder.join(RECORD)) else {
         return Ok(vec![format!("{FOLDER}/{RECORD} is missing")]);
     };
-    let Ok(now) = record(root, folder) else {
-        return Ok(vec![format!("a picture of {FOLDER} is missing")]);
-    };
-    let differ = now.lines().filter(|line| !made.lines().any(|known| known == *line));
-    Ok(differ
-        .map(|line| match line.split_once(' ') {
-            Some(("sources", _)) => format!("{FOLDER} shows an older page or game"),
-            Some((name, _)) => format!("{FOLDER}/{name} is not the one that was made"),
+    let mut found = Vec::new();
+    for group in &GROUPS {
+        let Ok(now) = record(root, folder, group) else {
+            found.push(format!("a picture of {} is missing", group.name));
+            continue;
+        };
+        let differ = now.lines().filter(|line| !made.lines().any(|known| known == *line));
+        found.extend(differ.map(|line| match line.split(' ').nth(1) {
+            Some("sources") => format!("the pictures of {} show an older one", group.name),
+            Some(name) => format!("{FOLDER}/{name} is not the one that was made"),
             None => format!("{FOLDER}/{RECORD} cannot be read"),
-        })
-        .collect())
+        }));
+    }
+    Ok(found)
 }
 
 /// A number for every file that decides how pictures look: their paths and their bytes, in order.
-fn hash_of_sources(root: &Path) -> Result<u64> {
+fn hash_of_sources(root: &Path, group: &Group) -> Result<u64> {
     let mut files = Vec::new();
-    for source in SOURCES {
+    for source in group.sources {
         list(&root.join(source), &mut files)?;
     }
+    let name =
+        |file: &Path| file.strip_prefix(root).unwrap_or(file).to_string_lossy().replace('\\', "/");
+    files.retain(|file| name(file).contains("theatre") == group.is_theatre);
     files.sort();
-    files.iter().try_fold(EMPTY, |sum, file| {
-        let name = file.strip_prefix(root).unwrap_or(file).to_string_lossy().replace('\\', "/");
-        Ok(hash(hash(sum, name.as_bytes()), &fs::read(file)?))
-    })
+    files
+        .iter()
+        .try_fold(EMPTY, |sum, file| Ok(hash(hash(sum, name(file).as_bytes()), &fs::read(file)?)))
 }
 
 fn list(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
@@ -172,23 +224,30 @@ mod tests {
     fn a_changed_source_and_a_changed_picture_are_both_found() {
         let root = std::env::temp_dir().join(format!("sametick-pictures-{}", std::process::id()));
         let folder = root.join(FOLDER);
-        for path in ["apps/web", "games/arena/src", "games/arena/maps", "xtask/src/e2e", FOLDER] {
+        let folders =
+            ["apps/web", "crates/sametick/src/theatre", "games/arena/src", "games/arena/maps"];
+        for path in folders.iter().chain(&["xtask/src/e2e", FOLDER]) {
             fs::create_dir_all(root.join(path)).unwrap();
         }
-        for file in ["apps/web/a.css", "xtask/src/pictures.rs", "xtask/src/e2e/screens.rs"] {
+        for file in ["apps/web/a.css", "apps/web/theatre.css", "xtask/src/e2e/screens.rs"] {
             fs::write(root.join(file), "one").unwrap();
         }
-        for name in NAMES {
+        for name in GROUPS.iter().flat_map(|group| group.pictures) {
             fs::write(folder.join(format!("{name}.png")), name).unwrap();
         }
         assert_eq!(stale(&root, &folder).unwrap().len(), 1, "nothing is recorded");
-        fs::write(folder.join(RECORD), record(&root, &folder).unwrap()).unwrap();
+        GROUPS.iter().for_each(|group| write(&root, &folder, group).unwrap());
         assert!(stale(&root, &folder).unwrap().is_empty());
+        // The theatre's file alters the theatre's pictures, and no others.
+        fs::write(root.join("apps/web/theatre.css"), "two").unwrap();
+        let found = stale(&root, &folder).unwrap();
+        assert!(found.len() == 1 && found[0].contains("of theatre"), "{found:?}");
+        write(&root, &folder, &GROUPS[0]).unwrap();
         fs::write(root.join("apps/web/a.css"), "two").unwrap();
         fs::write(folder.join("play.png"), "drawn by hand").unwrap();
         let found = stale(&root, &folder).unwrap();
         fs::remove_dir_all(&root).unwrap();
         assert_eq!(found.len(), 2, "{found:?}");
-        assert!(found[0].contains("older page") && found[1].contains("play.png"), "{found:?}");
+        assert!(found[0].contains("of play") && found[1].contains("play.png"), "{found:?}");
     }
 }

@@ -31,7 +31,7 @@ function camera(run, width, height) {
   const [cos, sin, up, flat] = [Math.cos(TURN), Math.sin(TURN), Math.cos(lift), Math.sin(lift)];
   const scale = Math.min(width / metres, (height - 24) / (metres * 0.66 * flat + 1.8 * up));
   return {
-    scale, up, width, height, taken: [],
+    scale, up, width, height, taken: [], names: [],
     at: (x, y, z = 0) => {
       const [east, north] = [x - cx, y - cy];
       return [width / 2 + (east * cos + north * sin) * scale, height / 2 + 12 + ((east * sin - north * cos) * flat - z * up) * scale];
@@ -115,6 +115,9 @@ function drawAbove(context, run, number, index, t, outline, width, height) {
     ...shapes.map((shape) => ({ north: shape.y, draw: () => thing(context, view, shape) })),
   ];
   things.sort((one, other) => other.north - one.north).forEach(({ draw }) => draw());
+  // Over all else, whatever stands before it.
+  context.font = "600 13px system-ui, sans-serif";
+  view.names.forEach((name) => labelFree(context, view, ...name));
   truths(context, view, references(frame, index, outline), people(shapes));
   shots(context, view, run, frame, index, t);
 }
@@ -244,8 +247,7 @@ function person(context, view, shape) {
     context.fill();
     gun();
   }
-  context.font = "600 13px system-ui, sans-serif";
-  labelFree(context, view, nameOf(shape.owner), x, Math.max(13, top - 5), colour, -14);
+  view.names.push([nameOf(shape.owner), x, Math.max(13, top - 5), colour, -14]);
 }
 
 function fallen(context, view, shape, x, y, half, colour) {
@@ -263,8 +265,7 @@ function fallen(context, view, shape, x, y, half, colour) {
   context.moveTo(x - half, y - half * 0.7); context.lineTo(x + half, y + half * 0.8);
   context.moveTo(x + half, y - half * 0.7); context.lineTo(x - half, y + half * 0.8);
   context.stroke();
-  context.font = "600 13px system-ui, sans-serif";
-  labelFree(context, view, `${nameOf(shape.owner)} is dead`, x, y + half + 15, colour, 14);
+  view.names.push([`${nameOf(shape.owner)} is dead`, x, y + half + 15, colour, 14]);
 }
 
 function thing(context, view, shape) {

@@ -35,13 +35,26 @@ function ends(packet, lanes, toX) {
   return [toX(packet.sent), from, toX(packet.sent + 0.03), (from + to) / 2];
 }
 
-const isNear = (packet, t) => packet.player < 2 && packet.sent > t - 1.7 && packet.sent < t + 1.1;
+// The first of a list in order that is not before a moment.
+function firstFrom(list, moment, timeOf) {
+  let [low, high] = [0, list.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (timeOf(list[middle]) < moment) low = middle + 1; else high = middle;
+  }
+  return low;
+}
+
+// Those that can be on the wire now.
+function near(run, t) {
+  const [from, to] = [t - 1.7, t + 1.1].map((moment) => firstFrom(run.packets, moment, (packet) => packet.sent));
+  return run.packets.slice(from, to).filter((packet) => packet.player < 2);
+}
 
 export function packetAt(canvas, run, t, x, y) {
   const [toX, lanes] = [axis(canvas.clientWidth, t), laneOf(canvas.clientHeight)];
   let best = null;
-  for (const packet of run.packets) {
-    if (!isNear(packet, t)) continue;
+  for (const packet of near(run, t)) {
     const [ax, ay, bx, by] = ends(packet, lanes, toX);
     const share = Math.max(0, Math.min(1, ((x - ax) * (bx - ax) + (y - ay) * (by - ay)) / ((bx - ax) ** 2 + (by - ay) ** 2 || 1)));
     // Of two that are as near, the heavier one.
@@ -70,14 +83,15 @@ export function drawWire(canvas, run, t) {
     context.fillRect(from, lanes[0], to - from, lanes[1] - lanes[0]);
   }
   const flying = [];
-  for (const packet of run.packets) {
-    if (!isNear(packet, t)) continue;
+  for (const packet of near(run, t)) {
     const [ax, ay, bx, by] = ends(packet, lanes, toX);
     context.strokeStyle = packet.up ? COLOURS[packet.player] : SLATE;
     context.lineWidth = packet.cargo === 2 ? 2 : 0.7;
     context.beginPath(); context.moveTo(ax, ay); context.lineTo(bx, by); context.stroke();
-    if (packet.arrived === null) cross(context, bx, by);
-    else if (packet.cargo === 2) head(context, ax, ay, bx, by);
+    // What is sent while the reader plays may be under way yet.
+    const isLost = packet.arrived === null && !(run.live && packet.sent > t - 0.5);
+    if (isLost) cross(context, bx, by);
+    else if (packet.arrived !== null && packet.cargo === 2) head(context, ax, ay, bx, by);
     if (packet.arrived !== null && packet.sent <= t && packet.arrived > t) {
       flying.push([packet, ay + ((by - ay) * (t - packet.sent)) / (packet.arrived - packet.sent)]);
     }
@@ -142,28 +156,34 @@ function head(context, ax, ay, bx, by) {
   context.fill();
 }
 
-// Bars beside the lanes: while a player's own screen shows the other with nothing between.
+// From when till when a player's own screen shows the other with nothing between.
+export function sightsOf(run, player) {
+  const sights = [];
+  let begun = null;
+  run.frames.forEach((frame, number) => {
+    const sees = frame.panes[player + 1].sees;
+    if (sees && begun === null) begun = frame.at;
+    if (begun !== null && (!sees || number === run.frames.length - 1)) {
+      sights.push([begun, frame.at]);
+      begun = null;
+    }
+  });
+  return sights;
+}
+
+// Bars of them beside the lanes.
 function sights(context, run, lanes, toX) {
   [0, 1].forEach((player) => {
     const y = player ? lanes[2] + 3 : 0;
-    let begun = null;
-    const bar = (from, to) => {
+    for (const [from, to] of run.sights[player]) {
       const [left, right] = [Math.max(LEFT, toX(from)), toX(to)];
+      if (right <= left) continue;
       context.fillStyle = COLOURS[player];
       context.fillRect(left, y, right - left, BAR);
-      const words = player ? "B sees A" : "A sees B";
       context.font = "12px system-ui, sans-serif";
       context.fillStyle = PAPER;
-      if (right - left > 60) context.fillText(words, left + 6, y + 11);
-    };
-    run.frames.forEach((frame, number) => {
-      const sees = frame.panes[player + 1].sees;
-      if (sees && begun === null) begun = frame.at;
-      if (begun !== null && (!sees || number === run.frames.length - 1)) {
-        bar(begun, frame.at);
-        begun = null;
-      }
-    });
+      if (right - left > 60) context.fillText(player ? "B sees A" : "A sees B", left + 6, y + 11);
+    }
   });
 }
 
@@ -222,13 +242,14 @@ export function drawPlot(canvas, run, previous, t, quantity) {
     context.setLineDash(dash);
     context.beginPath();
     let first = true;
-    of.frames.forEach((frame, number) => {
-      if (frame.at < t - 1.02 || frame.at > t + 1.02) return;
+    for (let number = firstFrom(of.frames, t - 1.02, (frame) => frame.at); number < of.frames.length; number++) {
+      const at = of.frames[number].at;
+      if (at > t + 1.02) break;
       const value = valueOf(of, number, player);
-      if (value === undefined || Number.isNaN(value)) return;
-      if (first) context.moveTo(toX(frame.at), toY(value)); else context.lineTo(toX(frame.at), toY(value));
+      if (value === undefined || Number.isNaN(value)) continue;
+      if (first) context.moveTo(toX(at), toY(value)); else context.lineTo(toX(at), toY(value));
       first = false;
-    });
+    }
     context.stroke();
     context.setLineDash([]);
   };

@@ -2,7 +2,7 @@
 // here knows a game. `window.sametick` is for tests: status() tells what is on screen.
 import init, { Theatre } from "./sametick_web.js";
 import { LETTERS, drawPane } from "./theatre-draw.js";
-import { drawPlot, drawWire, packetAt, windowOf, wordsOf } from "./theatre-wire.js";
+import { drawPlot, drawWire, packetAt, sightsOf, windowOf, wordsOf } from "./theatre-wire.js";
 
 // What went wrong, for tests.
 const errors = [];
@@ -23,13 +23,23 @@ const PRESETS = {
 const QUERY_KEYS = [
   "game", "scene", "model", "a.ping", "a.jitter", "a.loss", "b.ping", "b.jitter", "b.loss", "ticks", "snapshots", "sight", "silent", "hand",
 ];
+// What to look for under each model.
+const INSIGHTS = {
+  quake: "Your own feet lag", quakeworld: "Others run on, for 100 ms at most", quake3: "Perfect aim misses",
+  half_life: "Perfect aim hits, and the victim was safe", doom3: "Others are in the present, and jump when they turn",
+  fpsci: "Both screens say hit, and one is taken back", doom1993: "One late packet stops everyone",
+  packet_server: "The relay walks the late player on", age_of_empires: "Turns widen, orders wait, nobody stalls",
+  rollback: "Others are guessed, and ticks are stepped again",
+};
 // How numbers stand in what wasm hands over.
 const SHAPE_NUMBERS = 11, PACKET_NUMBERS = 8;
+// A page that was not shown for longer goes on as if it had been this long.
+const STALL_SECONDS = 0.4;
 const STEER_KEYS = { w: [0, 1], s: [0, -1], a: [-1, 0], d: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
 
 const page = {
   run: null, theatre: null, previous: null, wanted: {}, t: 0, playing: false, speed: 0, stopsAt: null, outline: 0, eyes: false, quantity: "error",
-  took: 0, stopped: null, held: new Set(),
+  took: 0, opened: null, stopped: null, held: new Set(),
 };
 
 function queryOf(wanted) {
@@ -88,6 +98,7 @@ function perform(wanted) {
   run.flags = flagsOf(run);
   run.end = run.frames.at(-1).at;
   run.bytes = [0, 1].map((player) => bytesOf(run, player));
+  run.sights = [0, 1].map((player) => sightsOf(run, player));
   page.theatre?.free();
   page.theatre = theatre;
   page.took = performance.now() - begun;
@@ -171,8 +182,9 @@ function open(wanted, t) {
   // Who wants no motion sees the moment at once.
   const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
   page.stopsAt = t === undefined ? moment : null;
-  page.t = Math.min(page.run.end, t ?? (isStill ? moment ?? 0 : Math.max(0, (moment ?? 3) - 2.6)));
+  page.t = Math.min(page.run.end, t ?? (isStill ? moment ?? 0 : Math.max(0, (moment ?? 3) - 2.4)));
   page.playing = t === undefined && !isStill;
+  page.opened = performance.now();
   controls();
   draw();
 }
@@ -198,7 +210,7 @@ function fill(run) {
   });
   for (const name of run.models) {
     const button = document.createElement("button");
-    button.textContent = name;
+    Object.assign(button, { textContent: name, title: INSIGHTS[name] ?? "" });
     button.dataset.model = name;
     byId("models").append(button);
   }
@@ -291,7 +303,7 @@ function pace() {
 
 let last = null;
 function tick(now) {
-  const passed = last === null ? 0 : Math.min(0.1, (now - last) / 1000);
+  const passed = last === null ? 0 : Math.min(STALL_SECONDS, (now - last) / 1000);
   last = now;
   if (page.playing) {
     const next = page.t + passed * pace();
@@ -316,7 +328,7 @@ function take() {
   page.t = page.run.frames[number].at;
   page.theatre.take(page.t);
   const before = page.run;
-  page.run = { ...before, live: true, before, frames: before.frames.slice(0, number + 1), moment: null, shots: [], flags: [], packets: [], bytes: [[], []] };
+  page.run = { ...before, live: true, sights: [[], []], before, frames: before.frames.slice(0, number + 1), moment: null, shots: [], flags: [], packets: [], bytes: [[], []] };
   page.held.clear();
   Object.assign(page, { playing: true, speed: 0, stopsAt: null });
   goOn(page.t);
@@ -348,6 +360,7 @@ function goOn(t) {
   placeShots(run);
   run.flags = flagsOf(run);
   run.bytes = [0, 1].map((player) => bytesOf(run, player));
+  run.sights = [0, 1].map((player) => sightsOf(run, player));
   if (t >= run.end) release(true);
 }
 
@@ -553,7 +566,7 @@ listen();
 window.sametick = {
   status: () => ({
     game: page.run.game, scene: page.run.scene, model: page.run.model, t: page.t, frame: frameAt(page.t), playing: page.playing, live: Boolean(page.run.live),
-    speed: SPEED_NAMES[page.speed], outline: OUTLINES[page.outline], eyes: page.eyes, stopped: page.stopped, previous: page.previous?.name ?? null,
+    speed: SPEED_NAMES[page.speed], outline: OUTLINES[page.outline], eyes: page.eyes, opened: page.opened, stopped: page.stopped, previous: page.previous?.name ?? null,
     trace: page.run.trace, hash: page.theatre.hash(frameAt(page.t)), took: page.took, link: page.run.link, errors,
     caption: byId("caption").classList.contains("shown") ? byId("caption").firstChild.textContent : "",
   }),

@@ -211,12 +211,20 @@ impl Page<'_> {
         );
         let mut stream = TcpStream::connect(address).context("the driver does not answer")?;
         stream.write_all(format!("{head}{body}").as_bytes())?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer)?;
-        let (head, body) = answer.split_once("\r\n\r\n").context("the driver says nothing")?;
-        let is_fine = head.starts_with("HTTP/1.1 200");
+        // The driver does not hang up by itself.
+        let mut answer = BufReader::new(stream);
+        let (mut line, mut is_fine, mut length) = (String::new(), false, 0);
+        while answer.read_line(&mut line)? > 0 && line != "\r\n" {
+            let lower = line.to_lowercase();
+            is_fine |= lower.starts_with("http/1.1 200");
+            let told = lower.strip_prefix("content-length:").map(str::trim);
+            length = told.map_or(Ok(length), str::parse)?;
+            line.clear();
+        }
+        let mut body = String::new();
+        answer.take(length).read_to_string(&mut body)?;
         ensure!(is_fine, "the driver says {body}");
-        Ok(serde_json::from_str::<Value>(body)?["value"].clone())
+        Ok(serde_json::from_str::<Value>(&body)?["value"].clone())
     }
 
     /// Takes a screenshot.

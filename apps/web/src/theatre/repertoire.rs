@@ -1,6 +1,6 @@
 //! The games whose scenes the page can show, each by what it hands the theatre. Nothing else of the page knows a game.
 
-use sametick::theatre::{Hand, Keys, Moment, Party, Poster, Recorded, Running, Scene, Setup, run};
+use sametick::theatre::{Hand, Keys, Moment, Party, Poster, Recorded, Running, Scene, Setup};
 use sametick::{PlayerId, Span};
 use sametick_arena::theatre::{BadLine, Staged};
 use sametick_hello::Greeting;
@@ -35,7 +35,11 @@ impl<S: Scene + Clone + 'static> Staging for S {
     }
 
     fn run(&self, setup: &Setup) -> Recorded {
-        run(self, setup)
+        // As `start` does, lest all of it be compiled twice.
+        match setup.lockstep {
+            Some(_) => Party::new(self.clone(), setup.clone()).finish(),
+            None => Running::new(self.clone(), setup.clone()).finish(),
+        }
     }
 
     fn start(&self, setup: Setup) -> Box<dyn Live> {

@@ -292,7 +292,9 @@ impl<P: Play> Party<P> {
         recorded.frames.push(Frame { at, tick, panes });
     }
 
-    pub(super) fn finish(mut self) -> Recorded {
+    /// Plays to the end.
+    pub fn finish(mut self) -> Recorded {
+        self.advance(self.setup.length);
         let sum = |ways: Vec<&Way>| {
             let mut sum = Sum::default();
             for way in ways {

@@ -137,15 +137,10 @@ pub struct Running<P: Play> {
 /// # Panics
 /// If there are more than [`PLAYERS_MAX`] lines, or one that cannot be.
 pub fn run<P: Play>(play: &P, setup: &Setup) -> Recorded {
-    if setup.lockstep.is_some() {
-        let mut party = Party::new(play, setup.clone());
-        party.advance(setup.length);
-        return party.finish();
+    match setup.lockstep {
+        Some(_) => Party::new(play, setup.clone()).finish(),
+        None => Running::new(play, setup.clone()).finish(),
     }
-    let mut running = Running::new(play, setup.clone());
-    running.advance(setup.length);
-    running.finish();
-    running.recorded
 }
 
 pub(super) fn conditions(wire: &Wire) -> Conditions {
@@ -212,6 +207,13 @@ impl<P: Play> Running<P> {
             self.step();
             self.now += STEP;
         }
+    }
+
+    /// Plays to the end.
+    pub fn finish(mut self) -> Recorded {
+        self.advance(self.setup.length);
+        self.count();
+        self.recorded
     }
 
     /// From here on these keys of A's are down.
@@ -388,7 +390,8 @@ impl<P: Play> Running<P> {
         }
     }
 
-    fn finish(&mut self) {
+    /// What lines and connections have counted since the scene began.
+    fn count(&mut self) {
         for guest in &self.guests {
             let sum = |way: &Way| {
                 let (now, before) = (way.pipe.statistics(), &way.before);
