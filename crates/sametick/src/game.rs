@@ -92,6 +92,13 @@ pub trait Game: Sized {
         if times <= REPEATS_MAX { last.clone() } else { Self::Command::default() }
     }
 
+    /// What is asked for in the name of a player who dropped out and whose place is kept
+    /// ([`PLACE_KEPT`](crate::PLACE_KEPT)): by default nothing, so that its body stands as it stood. A game
+    /// that has spectators makes one of it, lest others meet somebody who is not there.
+    fn absent() -> Option<Self::Command> {
+        None
+    }
+
     /// The world as the map has it, before the first tick. Both ends make it from the content, so that
     /// what never changes is never sent.
     fn populate(_content: &Self::Content, _world: &mut World<Self::Entity>) {}

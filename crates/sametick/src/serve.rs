@@ -89,6 +89,8 @@ pub(crate) struct SnapshotServer<G: Game> {
     others: others::Commands,
     /// The commands of one tick.
     commands: Vec<(PlayerId, Option<G::Command>)>,
+    /// Who dropped out and is not waited for any more; their places are kept.
+    absent: Vec<PlayerId>,
     joined: Vec<PlayerId>,
     left: Vec<PlayerId>,
     next_tick_at: Time,
@@ -176,6 +178,7 @@ impl<G: Game> SnapshotServer<G> {
             commands_read: Vec::new(),
             command_row: Box::new([0; ROW_WORDS]),
             commands: Vec::new(),
+            absent: Vec::new(),
             others: others::Commands::default(),
             joined: Vec::new(),
             left: Vec::new(),
@@ -239,6 +242,7 @@ impl<G: Game> SnapshotServer<G> {
     /// Lets a player back in who never left the game: it starts from nothing, but has its place.
     pub(crate) fn rejoin(&mut self, id: PlayerId) -> Vec<u8> {
         self.players.retain(|player| player.id != id);
+        self.absent.retain(|absent| *absent != id);
         let welcome = self.join(id);
         // Unless it had not yet joined when it went.
         self.joined.pop();
@@ -250,8 +254,16 @@ impl<G: Game> SnapshotServer<G> {
         self.players.retain(|player| player.id != id);
     }
 
+    /// Takes a suspended player for absent: the game decides what becomes of its body.
+    pub(crate) fn miss(&mut self, id: PlayerId) {
+        if !self.absent.contains(&id) {
+            self.absent.push(id);
+        }
+    }
+
     pub(crate) fn leave(&mut self, id: PlayerId) {
         self.players.retain(|player| player.id != id);
+        self.absent.retain(|absent| *absent != id);
         self.left.push(id);
     }
 
@@ -345,6 +357,10 @@ impl<G: Game> SnapshotServer<G> {
             self.repeated += u64::from(player.commands.repeated - told_next);
             (player.id, player.last_command.clone())
         }));
+        if !self.absent.is_empty() {
+            self.commands.extend(self.absent.iter().map(|id| (*id, G::absent())));
+            self.commands.sort_by_key(|(player, _)| *player);
+        }
         let tick = Tick(self.world.tick().0 + 1);
         if let Some(recorder) = &mut self.recorder {
             recorder.begin(&self.world, &self.history, &self.layouts);

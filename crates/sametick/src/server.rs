@@ -17,6 +17,9 @@ use std::sync::Arc;
 
 /// A player who drops out keeps its place for so long.
 pub const PLACE_KEPT: Span = Span::seconds(60);
+/// For so long it may be on its way back, as when a page is loaded again, and its body is left alone; then the game
+/// is told that it is absent. Who was not heard for so long that the connection timed out is absent at once.
+pub const BODY_KEPT: Span = Span::seconds(3);
 
 /// What a server tells its owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,6 +127,8 @@ pub(crate) struct Seat {
     pub(crate) client_id: u64,
     pub(crate) connection: Option<ConnectionId>,
     pub(crate) away_since: Time,
+    /// How long its body is left alone then.
+    body_kept: Span,
     /// Snapshots since it was told how many, and how far back its last command was judged.
     pub(crate) snapshots: u32,
     pub(crate) rewound: Option<Span>,
@@ -132,7 +137,8 @@ pub(crate) struct Seat {
 impl Seat {
     /// Of somebody who is to come, or to come back.
     pub(crate) fn away(player: PlayerId, client_id: u64, away_since: Time) -> Self {
-        Self { player, client_id, connection: None, away_since, snapshots: 0, rewound: None }
+        let (connection, body_kept) = (None, BODY_KEPT);
+        Self { player, client_id, connection, away_since, body_kept, snapshots: 0, rewound: None }
     }
 }
 
@@ -232,6 +238,8 @@ impl<G: Game> Server<G> {
             let is_kept = !is_away || now - seat.away_since < PLACE_KEPT;
             if !is_kept {
                 half.leave(seat.player);
+            } else if is_away && now - seat.away_since >= seat.body_kept {
+                half.miss(seat.player);
             }
             is_kept
         });
@@ -472,6 +480,8 @@ impl<G: Game> Server<G> {
                 }
                 if let Some(seat) = seat {
                     (seat.connection, seat.away_since) = (None, now);
+                    let is_long = reason == CloseReason::TimedOut;
+                    seat.body_kept = if is_long { Span::ZERO } else { BODY_KEPT };
                     self.half.suspend(seat.player);
                     self.events.push(ServerEvent::Left { player: seat.player, reason });
                 }

@@ -135,6 +135,11 @@ impl Game for Arena {
         if times <= sametick::REPEATS_MAX { kept } else { Command { forward: 0, right: 0, ..kept } }
     }
 
+    /// Nobody meets the body of one who is not there; its seat and score are kept.
+    fn absent() -> Option<Command> {
+        Some(Command { watch: true, ..Command::default() })
+    }
+
     /// What changes at once is shown as it is told.
     fn shown(entity: &Entity, wish: Others) -> Others {
         match entity {

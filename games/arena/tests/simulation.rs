@@ -8,10 +8,10 @@ use harness::{STEP, Setup};
 use sametick::network::{Conditions, Jitter, Loss};
 use sametick::record::ROW_WORDS;
 use sametick::{
-    Dice, Entities, Game, Layouts, Model, Others, PlayerId, Precision, Rates, Slots, Span, Tick,
-    Time, World,
+    BODY_KEPT, Client, Dice, Entities, Game, Layouts, Model, Others, PlayerId, Precision, Rates,
+    Slots, Span, Tick, Time, World,
 };
-use sametick_arena::{Arena, Command, Content, Entity, Fighter, Mode, Tuning, anything, map};
+use sametick_arena::{Arena, Command, Content, Entity, Fighter, Mode, Seat, Tuning, anything, map};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::LazyLock;
@@ -279,4 +279,54 @@ fn judge(seed: u64) -> Result<Tally, String> {
         let text = panic.downcast_ref::<String>().cloned().unwrap_or_default();
         format!("seed {seed}, {options:?}\n{text}")
     })
+}
+
+/// One says goodbye, one falls silent: neither leaves a body behind for longer than a connection may be silent, and
+/// both keep seat and score. The one who comes back plays on.
+#[test]
+fn who_drops_out_leaves_no_ghost_and_keeps_its_seat() {
+    let content = &CONTENTS[1];
+    let views = [Model::HALF_LIFE.view; 3];
+    let lines = [harness::line(40, 0, 0.0)];
+    let rates = Model::HALF_LIFE.rates;
+    let mut play =
+        harness::Match::new(&Setup { content, rates, views: &views, lines: &lines, seed: 5 });
+    let is_there = |play: &harness::Match, player: u16| {
+        play.fighter(PlayerId(player)).is_some_and(|(_, fighter)| !fighter.is_away)
+    };
+    let seats = |play: &harness::Match| play.server.world().all::<Seat>().count();
+    let (goodbye, silence) = (Time::from_seconds(3), Time::from_seconds(4));
+    let back = Time::from_seconds(20);
+    let mut ticket = None;
+    while play.now < Time::from_seconds(26) {
+        play.step_server(|_, _| {});
+        if play.now == goodbye {
+            assert_eq!((seats(&play), is_there(&play, 0), is_there(&play, 1)), (3, true, true));
+            ticket = play.guests[0].client.ticket().cloned();
+            play.guests[0].client.close(goodbye);
+        }
+        if play.now == back {
+            let address = play.network.address(play.server_host);
+            let (token, view) = (ticket.clone().expect("a ticket"), views[0]);
+            let content = content.clone();
+            play.guests[0].client =
+                Client::new(address, token, content, view, play.now, &mut play.random);
+        }
+        for guest in 0..3 {
+            let is_silent = guest == 1 && play.now >= silence;
+            if !is_silent && play.millis().is_multiple_of(8) {
+                play.frame(guest, |_, _| Command::default());
+            }
+        }
+        play.now += STEP;
+        // The silent one's connection is over ten seconds after its last word.
+        let gone = [goodbye + BODY_KEPT, silence + Span::seconds(10)];
+        for (player, gone) in (0..).zip(gone) {
+            let is_back = player == 0 && play.now >= back;
+            let is_late = play.now > gone + Span::millis(500) && !is_back;
+            assert!(!is_late || !is_there(&play, player), "a ghost of {player} at {:?}", play.now);
+        }
+        assert!(play.now < Time::from_seconds(2) || seats(&play) == 3, "seats are kept");
+    }
+    assert!(is_there(&play, 0), "who comes back plays on");
 }

@@ -13,8 +13,8 @@ const JOIN_TICKS_MAX: u64 = 1_800;
 /// As drivers write it.
 const ENTER: char = '\u{e007}';
 const WALK_TICKS: u64 = 40;
-/// How long one who lets go slides on.
-const STOP_TICKS: u64 = 60;
+/// How long one who lets go may slide on, and slow frames may not tell of it.
+const STOP_TICKS: u64 = 180;
 
 pub(super) async fn run(stage: &Stage) -> Result<()> {
     let server = stage.server(&[])?;

@@ -43,7 +43,9 @@ pub(super) async fn run(stage: &Stage) -> Result<()> {
             relay.line.loses_one_in.store(5, Ordering::Relaxed);
             let is_lossy = |status: &Value| number(status, "lossDown") > 8.0;
             let lossy = page.until(&server, FOLLOW_TICKS_MAX, "losing downwards", is_lossy).await?;
-            ensure!(number(&lossy, "lossUp") < 2.0, "loss downwards shows upwards: {lossy}");
+            // A busy machine loses a little upwards, too.
+            let [down, up] = ["lossDown", "lossUp"].map(|name| number(&lossy, name));
+            ensure!(up < down / 3.0, "loss downwards, {down} %, shows upwards: {up} %");
         }
         page.close().await?;
     }

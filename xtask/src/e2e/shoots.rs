@@ -35,8 +35,8 @@ pub(super) async fn run(stage: &Stage) -> Result<()> {
     // From now on the server hears nothing, and the page hears everything.
     page.slide("loss", "0").await?;
     page.ask("(window.sametick.set('loss.up', '100'), true)").await?;
-    server.pass(GUESSED_TICKS)?;
     page.ask("(window.marks.length = 0, true)").await?;
+    server.pass(GUESSED_TICKS)?;
     let deaf = page.status().await?;
     let is_refused = |status: &Value| number(status, "refused") > number(&deaf, "refused");
     let refused = page.until(&server, 60 * 8, "refused", is_refused).await?;
