@@ -130,7 +130,7 @@ async fn one_bad_line(page: &Page<'_>) -> Result<()> {
         let status = page.status().await?;
         ensure!(status["model"] == *model && said(&status).contains(words), "{model}: {status}");
         ensure!(status["errors"] == json!([]), "{model}: {}", status["errors"]);
-        let wrong = page.ask(LOOKS).await?;
+        let wrong = page.ask(&format!("(\n{LOOKS}\n)")).await?;
         ensure!(wrong == json!([]), "{model}: {wrong:#}");
         page.picture(&format!("theatre-line-{model}")).await?;
     }
