@@ -300,8 +300,7 @@ game!(Mapped, tag::Wish);
 game!(Jumping, Runner);
 
 #[test]
-fn whoever_has_another_build_map_or_fields_is_refused_with_the_reason_and_a_third_is_one_too_many()
-{
+fn whoever_has_another_build_map_or_fields_is_refused_with_the_reason() {
     fn answers<G: sametick::Game<Content = u64>>(map: u64, build: u64) -> Vec<Happening> {
         use sametick::Time;
         use sametick::lockstep::{Identity, Lockstep};
@@ -331,7 +330,7 @@ fn what_is_guessed_is_heard_once_and_what_was_guessed_wrongly_is_taken_back() {
     use std::collections::BTreeSet;
     let mut party = party(Setup::ROLLBACK, 2, 21, line(120, 0.02));
     let mut heard: Vec<BTreeSet<_>> = vec![BTreeSet::new(); 2];
-    let (mut guessed, mut settled) = (0, 0);
+    let mut guessed = 0;
     party.run_with(Span::seconds(20), |party| {
         for (index, heard) in heard.iter_mut().enumerate() {
             for effect in std::mem::take(&mut party.machines[index].effects) {
@@ -351,9 +350,8 @@ fn what_is_guessed_is_heard_once_and_what_was_guessed_wrongly_is_taken_back() {
         keys.iter().copied().filter(|key| key.tick.0 + 30 < known).collect()
     };
     let [one, other] = [past(&heard[0]), past(&heard[1])];
-    settled += one.len();
     assert_eq!(one, other);
-    assert!(settled > 50 && guessed > 50, "{settled} heard by both, {guessed} guessed");
+    assert!(one.len() > 50 && guessed > 50, "{} heard by both, {guessed} guessed", one.len());
 }
 
 #[test]
