@@ -21,6 +21,7 @@ fn main() -> std::io::Result<()> {
     let targets = [
         ("bits", bits()),
         ("client_messages", sessions()),
+        ("lockstep", lockstep()),
         ("record", records()),
         ("replay", replays()),
         ("sequence", sequences()),
@@ -136,6 +137,16 @@ fn worlds() -> Seeds {
         ("some-gone", seed(&[zoo(0), zoo(2), crowd(12), zoo(28), zoo(0)], &[])),
         ("flipped", seed(&[zoo(0), crowd(2)], &[3, 50, 0, 3, 200, 1])),
         ("cut", seed(&[zoo(0), crowd(2)], &[0, 30, 0])),
+    ]
+}
+
+/// Orders: how long to play, to whom something is said, and what is done to it.
+fn lockstep() -> Seeds {
+    vec![
+        ("played", vec![0, 40, 0, 40, 0, 40]),
+        ("damaged", vec![0, 40, 1, 3, 9, 200, 1, 7, 2, 0, 40]),
+        ("made-up", vec![0, 40, 2, 8, 3, 0, 0, 0, 0, 0, 0, 255, 0, 40]),
+        ("doubled", vec![0, 40, 3, 0, 40, 3, 1, 0, 40]),
     ]
 }
 

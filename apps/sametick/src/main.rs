@@ -7,6 +7,7 @@ mod content;
 mod crew;
 mod host;
 mod line;
+mod lockstep;
 mod matches;
 mod page;
 mod play;
@@ -45,7 +46,7 @@ const EXAMPLES: &str = "Examples:
 enum Command {
     /// Play a match with bots on this machine, open to others
     #[command(after_help = play::EXAMPLES)]
-    Play(play::Options),
+    Play(Box<play::Options>),
     /// Run a dedicated server
     #[command(after_help = serve::EXAMPLES)]
     Serve(Box<serve::Options>),
@@ -90,7 +91,7 @@ fn main() -> ExitCode {
 fn command() -> Result<Command, clap::Error> {
     match Arguments::try_parse()?.command {
         Some(command) => Ok(command),
-        None => Ok(Command::Play(Play::try_parse_from(["play"])?.options)),
+        None => Ok(Command::Play(Box::new(Play::try_parse_from(["play"])?.options))),
     }
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "MAP,...", value_delimiter = ',')]
     also: Vec<String>,
     #[command(flatten)]
-    page: page::Options,
+    pub(crate) page: page::Options,
     #[command(flatten)]
     recording: recording_file::Wanted,
 }

@@ -20,6 +20,7 @@ pub(crate) const EXAMPLES: &str = "Examples:
   sametick play --map field --bots 40       a large one
   sametick play --also corners,field        three matches, among which browsers choose
   sametick play --seconds 60                for a minute
+  sametick play --model doom1993 --players 4    four machines in lockstep, without a server
   sametick play --record match.sametick     for `sametick replay match.sametick` to play again
   sametick play --alone --seconds 600       ten minutes of play without any network, as fast as it goes
   sametick bots --connect 127.0.0.1:4000    joins it from another terminal";
@@ -27,28 +28,40 @@ pub(crate) const EXAMPLES: &str = "Examples:
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Options {
     #[command(flatten)]
-    matches: matches::Options,
+    pub(crate) matches: matches::Options,
     /// Bots
     #[arg(long, value_name = "COUNT", default_value_t = 7)]
     bots: u32,
     /// Where others reach it: 0.0.0.0:4000 lets in the whole network
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4000", value_parser = address::listening)]
-    address: SocketAddr,
+    pub(crate) address: SocketAddr,
     /// Open the page in this machine's browser
     #[arg(long)]
     open: bool,
     /// End after so many seconds of play; without it, when asked to
     #[arg(long, value_parser = value_parser!(u32).range(1..=1_000_000))]
-    seconds: Option<u32>,
+    pub(crate) seconds: Option<u32>,
     /// Play without a server or network, as fast as it goes (a minute of play unless --seconds says otherwise)
     #[arg(long)]
     alone: bool,
+    /// With a lockstep model: how many play
+    #[arg(long, value_name = "COUNT", default_value_t = 4, value_parser = value_parser!(u8).range(1..=8))]
+    pub(crate) players: u8,
+    /// With a lockstep model: how many of them on this machine, as bots (all, unless they join somebody else's game)
+    #[arg(long, value_name = "COUNT", value_parser = value_parser!(u8).range(1..=8))]
+    pub(crate) here: Option<u8>,
+    /// With a lockstep model: join the game of whoever is there
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) join: Option<String>,
     /// Tell everything as JSON, an object a line
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    if let Some(setup) = options.matches.rules.model.lockstep {
+        return crate::lockstep::run(options, setup);
+    }
     let stop = Stop::on_signals()?;
     if options.alone {
         return play_alone(options, &stop);

@@ -7,6 +7,7 @@ use crate::crew::{self, Crew};
 use anyhow::bail;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum, value_parser};
+use sametick::lockstep::Setup;
 use sametick::network::Conditions;
 use sametick::secure::TokenKey;
 use sametick::{Model, Rates, Span};
@@ -30,9 +31,9 @@ pub(crate) struct Rules {
     /// Snapshots a second that each player is sent, at most one a tick
     #[arg(long, value_name = "HZ", default_value_t = 20, value_parser = value_parser!(u32).range(1..=1000))]
     pub(crate) snapshot_rate: u32,
-    /// Network model: what the server decides, and how its bots see others
-    #[arg(long, default_value = "half_life", value_parser = models())]
-    pub(crate) model: Model,
+    /// Network model: what the server decides, and how its bots see others; or lockstep, without a server
+    #[arg(long, default_value = "half_life", value_parser = all_models())]
+    pub(crate) model: Chosen,
     /// How well bots play
     #[arg(long, default_value = skill::USUAL, value_parser = skills())]
     pub(crate) skill: Skill,
@@ -48,6 +49,26 @@ pub(crate) struct Rules {
 pub(crate) fn models() -> impl TypedValueParser<Value = Model> {
     PossibleValuesParser::new(Model::ALL.map(|model| model.name))
         .map(|name| Model::named(&name).expect("only names of models pass"))
+}
+
+/// A model by name: one with a server or, if there is a setup, one without.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chosen {
+    pub(crate) name: &'static str,
+    pub(crate) served: Model,
+    pub(crate) lockstep: Option<Setup>,
+}
+
+fn all_models() -> impl TypedValueParser<Value = Chosen> {
+    let names = Model::ALL.map(|model| model.name);
+    let names = names.into_iter().chain(Setup::ALL.map(|(name, _)| name));
+    PossibleValuesParser::new(names.collect::<Vec<_>>()).map(|name| {
+        let served = Model::named(&name).map(|model| (model.name, model, None));
+        let lockstep = Setup::ALL.into_iter().find(|(known, _)| *known == name);
+        let lockstep = lockstep.map(|(name, setup)| (name, Model::HALF_LIFE, Some(setup)));
+        let (name, served, lockstep) = served.or(lockstep).expect("only names of models pass");
+        Chosen { name, served, lockstep }
+    })
 }
 
 /// The most ticks there may be to a snapshot: a client asks for them in a byte.
@@ -77,7 +98,7 @@ impl Rules {
             );
         }
         let tick_length = self.tick_length();
-        Ok(Rates { tick_length, ticks_per_snapshot, ..self.model.rates })
+        Ok(Rates { tick_length, ticks_per_snapshot, ..self.model.served.rates })
     }
 
     /// All of it as a config file has it, for whoever plays the match again.
@@ -119,7 +140,7 @@ impl Rules {
             client_ids: crew::client_ids(count as usize),
             key,
             shelf: Arc::new(shelf),
-            view: self.model.view,
+            view: self.model.served.view,
             skill: self.skill,
             seed: self.seed,
             conditions: [Conditions::PERFECT, Conditions::PERFECT],

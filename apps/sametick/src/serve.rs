@@ -70,6 +70,11 @@ pub(crate) fn run(options: Options) -> anyhow::Result<()> {
         return crate::print(&config::template(&Alone::command()));
     }
     let options = with_config(options)?;
+    let model = options.matches.rules.model;
+    if model.lockstep.is_some() {
+        let name = model.name;
+        anyhow::bail!("the model {name} has no server: `sametick play --model {name}`");
+    }
     let stop = Stop::on_signals()?;
     let matches = Matches::open(
         &options.matches,

@@ -5,7 +5,7 @@ use crate::stop::Stop;
 use crate::{address, page, print};
 use clap::Args;
 use sametick::theatre::{Scene, run as play};
-use sametick_arena::theatre::Staged;
+use sametick_arena::theatre::{BadLine, Staged};
 use sametick_hello::Greeting;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -37,6 +37,7 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     if options.trace {
         Staged::all().iter().try_for_each(tell)?;
+        tell(&BadLine::default())?;
         return tell(&Greeting);
     }
     if let Some(folder) = &options.write {

@@ -173,3 +173,18 @@ fn the_channel_allocates_nothing_and_is_compared_in_the_same_run() {
         assert!(figure("renet_send_ratio") > 0.0 && figure("renet_receive_ratio") > 0.0);
     }
 }
+
+#[test]
+fn rollback_answers_verified_figures_and_sends_no_more_than_ggrs() {
+    let output = sametick(&["bench", "rollback", "--seconds", "3", "--json"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).expect("one object");
+    assert_eq!(report["verified"], true);
+    let figure = |name: &str| {
+        report["figures"][name].as_f64().unwrap_or_else(|| panic!("{name} is missing"))
+    };
+    assert!(figure("resimulated_ticks_per_second") > 0.0);
+    assert!(figure("ggrs_resimulated_ticks_per_second") > 0.0);
+    let ours = figure("bytes_per_player_per_second");
+    assert!(ours <= figure("ggrs_bytes_per_player_per_second"), "{ours} bytes, sealed");
+}

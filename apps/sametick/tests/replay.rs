@@ -1,9 +1,10 @@
 //! `sametick replay` as people start it: what it prints of a recording, of a cut one, and of what is none.
 
+use sametick::lockstep::{Desync, Happening, Identity, Lockstep, Role, Setup};
 use sametick::replay::Recording;
 use sametick::secure::SystemRandom;
-use sametick::{Model, Server, Time};
-use sametick_arena::{Arena, Content, Mode, map};
+use sametick::{Model, Peer, PlayerId, Server, Span, Time};
+use sametick_arena::{Arena, Content, Fighter, Mode, map};
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
@@ -76,4 +77,57 @@ fn a_cut_recording_is_played_as_far_as_it_goes_and_others_are_refused() {
     let output = replay("junk", b"not a recording", &[]);
     assert!(!output.status.success());
     assert!(text(&output.stderr).contains("this is not a recording of a match"));
+}
+
+/// What two machines find out after one bit of one of their worlds was flipped, the spoiled one first.
+fn desync() -> [Desync; 2] {
+    let content = || (Content::new(map::HALLS, Mode::FreeForAll).expect("the map is sound"), 1);
+    let at = |port| Peer::new([1; 16], port);
+    let (mut now, me) = (Time::ZERO, |session| Identity { session, name: session });
+    let mut machines = [
+        Lockstep::<Arena>::found(Setup::DOOM_1993, me(1), at(1), content(), now),
+        Lockstep::join(at(1), me(2), content(), Role::Plays, now),
+    ];
+    let mut found = [None, None];
+    while found.iter().any(Option::is_none) {
+        assert!(now < Time::from_seconds(5), "nothing is reported");
+        if now == Time::from_seconds(3) {
+            let world = machines[0].spoil().expect("it plays");
+            let (_, own) = world.owned_mut::<Fighter>(PlayerId(1)).expect("both are there");
+            own.position[0] = f32::from_bits(own.position[0].to_bits() ^ 1);
+        }
+        for index in 0..2 {
+            machines[index].advance(now);
+            while let Some((_, message)) = machines[index].transmit() {
+                let from = (index as u64 + 1, at(index as u16 + 1));
+                machines[1 - index].receive(now, from, &message);
+            }
+            for event in machines[index].take_events() {
+                if let Happening::Desynced(desync) = event {
+                    found[index] = Some(*desync);
+                }
+            }
+        }
+        now += Span::millis(4);
+    }
+    found.map(|desync| desync.expect("both have found it"))
+}
+
+#[test]
+fn what_a_desync_leaves_is_opened_and_the_spoiled_match_names_its_tick_and_field() {
+    let [spoiled, sound] = desync();
+    assert!(spoiled.first.contains("position"), "{}", spoiled.first);
+    assert_eq!(spoiled.recordings.len(), 3, "its match, its world and the other's");
+    for (desync, who) in [(&spoiled, "spoiled"), (&sound, "sound")] {
+        for (name, bytes) in &desync.recordings {
+            let output = replay(&format!("desync-{who}-{name}"), bytes, &["--json"]);
+            let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+            assert!(said["last_tick"].as_u64() > Some(100), "{who}, {name}: {said}");
+            // Only the spoiled machine did otherwise than the rules say.
+            let is_spoiled = (who, *name) == ("spoiled", "ours-since-we-agreed");
+            let error = text(&output.stderr);
+            assert_eq!(output.status.success(), !is_spoiled, "{who}, {name}: {error}");
+            assert_eq!(error.contains("position.x"), is_spoiled, "{who}, {name}: {error}");
+        }
+    }
 }

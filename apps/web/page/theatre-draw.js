@@ -84,6 +84,9 @@ export function drawPane(canvas, run, number, index, t, { outline, eyes }) {
   if (eyes && index > 0) drawEyes(context, run, number, index, t, outline, width, height);
   else drawAbove(context, run, number, index, t, outline, width, height);
   if (run.silent && index === 1 && t >= run.silent[0] / 1000 && t <= run.silent[1] / 1000) notice(context, "▲ nothing reaches A");
+  const waited = index === 0 && run.waits.find(([from, until]) => t >= from && t < until);
+  // From when to when, for whom, and who if it is only one.
+  if (waited) notice(context, `▲ ${waited[3] < 0 ? "all wait" : `${nameOf(waited[3])} waits`} for ${nameOf(waited[2])}`);
   if (run.live && index === 1) notice(context, "▲ you are A");
 }
 

@@ -27,7 +27,8 @@ export function windowOf(canvas, run, t, x, y, isStrip = y > canvas.clientHeight
 }
 
 function ends(packet, lanes, toX) {
-  const [own, server] = [lanes[packet.player * 2], lanes[1]];
+  // Straight to the other, or to whoever is in the middle.
+  const [own, server] = [lanes[packet.player * 2], packet.to < 0 ? lanes[1] : lanes[packet.to * 2]];
   const [from, to] = packet.up ? [own, server] : [server, own];
   if (packet.arrived !== null) return [toX(packet.sent), from, toX(packet.arrived), to];
   // A lost one ends half-way.
@@ -115,7 +116,7 @@ export function drawWire(canvas, run, t) {
     context.beginPath(); context.arc(toX(t), y, packet.cargo === 2 ? 4.5 : 3, 0, Math.PI * 2); context.fill(); context.stroke();
   }
   context.restore();
-  [LETTERS[0], "Server", LETTERS[1]].forEach((name, index) => {
+  [LETTERS[0], run.lockstep ? "Others" : "Server", LETTERS[1]].forEach((name, index) => {
     context.fillStyle = [COLOURS[0], SLATE, COLOURS[1]][index];
     context.font = "600 12px system-ui, sans-serif";
     context.fillText(name, 6, lanes[index] + 4);
@@ -258,7 +259,8 @@ export function drawPlot(canvas, run, previous, t, quantity) {
   curve(run, 0, COLOURS[0], [], 2);
   curve(run, 1, COLOURS[1], [6, 4], 2);
   context.restore();
-  const words = previous ? `grey: before, with ${previous.name}` : what;
+  const meaning = run.lockstep && quantity === "error" ? "how far from where all have the other" : what;
+  const words = previous ? `grey: before, with ${previous.name}` : meaning;
   context.fillStyle = previous ? "#5F666E" : SLATE;
   context.fillText(words, LEFT + 6, 18);
   context.fillStyle = INK;

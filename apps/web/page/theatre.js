@@ -1,7 +1,7 @@
 // The theatre's page: asks wasm for a run, keeps it, and draws any moment of it. All numbers come from the run; nothing
 // here knows a game. `window.sametick` is for tests: status() tells what is on screen.
 import init, { Theatre } from "./sametick_web.js";
-import { drawPane } from "./theatre-draw.js";
+import { LETTERS, drawPane } from "./theatre-draw.js";
 import { drawPlot, drawWire, packetAt, sightsOf, windowOf, wordsOf } from "./theatre-wire.js";
 
 // What went wrong, for tests.
@@ -27,10 +27,12 @@ const QUERY_KEYS = [
 const INSIGHTS = {
   quake: "Your own feet lag", quakeworld: "Others run on, for 100 ms at most", quake3: "Perfect aim misses",
   half_life: "Perfect aim hits, and the victim was safe", doom3: "Others are in the present, and jump when they turn",
-  fpsci: "Both screens say hit, and one is taken back",
+  fpsci: "Both screens say hit, and one is taken back", doom1993: "One late packet stops everyone",
+  packet_server: "The relay walks the late player on", age_of_empires: "Turns widen, orders wait, nobody stalls",
+  rollback: "Others are guessed, and ticks are stepped again",
 };
 // How numbers stand in what wasm hands over.
-const SHAPE_NUMBERS = 11, PACKET_NUMBERS = 7;
+const SHAPE_NUMBERS = 11, PACKET_NUMBERS = 8;
 // A page that was not shown for longer goes on as if it had been this long.
 const STALL_SECONDS = 0.4, STALL_SECONDS_TAKEN = 0.05;
 const STEER_KEYS = { w: [0, 1], s: [0, -1], a: [-1, 0], d: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
@@ -52,7 +54,7 @@ function framesOf(numbers) {
     const frame = { at: numbers[at++], tick: numbers[at++], panes: [] };
     for (let index = 0; index < 3; index++) {
       const count = numbers[at++];
-      const pane = { tick: numbers[at++], margin: numbers[at++], correction: numbers[at++], age: numbers[at++], error: numbers[at++], own: numbers[at++], sees: numbers[at++] > 0, shapes: [] };
+      const pane = { tick: numbers[at++], margin: numbers[at++], correction: numbers[at++], age: numbers[at++], error: numbers[at++], own: numbers[at++], sees: numbers[at++] > 0, delay: numbers[at++], shapes: [] };
       for (let shape = 0; shape < count; shape++, at += SHAPE_NUMBERS) {
         pane.shapes.push({
           id: numbers[at], kind: numbers[at + 1], owner: numbers[at + 2], x: numbers[at + 3], y: numbers[at + 4], z: numbers[at + 5],
@@ -72,7 +74,7 @@ function packetsOf(numbers) {
   for (let at = 0; at < numbers.length; at += PACKET_NUMBERS) {
     const [player, up, cargo] = [numbers[at], numbers[at + 1] > 0, numbers[at + 5]];
     const number = counts[player * 10 + cargo] = (counts[player * 10 + cargo] ?? 0) + 1;
-    packets.push({ player, up, sent: numbers[at + 2], arrived: numbers[at + 3] < 0 ? null : numbers[at + 3], bytes: numbers[at + 4], cargo, tick: numbers[at + 6], number });
+    packets.push({ player, up, sent: numbers[at + 2], arrived: numbers[at + 3] < 0 ? null : numbers[at + 3], bytes: numbers[at + 4], cargo, tick: numbers[at + 6], to: numbers[at + 7], number });
   }
   return packets;
 }
@@ -105,7 +107,7 @@ function perform(wanted) {
 
 // Bytes of the last second on a player's line at each frame, both ways.
 function bytesOf(run, player) {
-  const packets = run.packets.filter((packet) => packet.player === player);
+  const packets = run.packets.filter((packet) => packet.player === player || packet.to === player);
   let [from, to, sum] = [0, 0, 0];
   return run.frames.map(({ at }) => {
     while (to < packets.length && packets[to].sent <= at) sum += packets[to++].bytes;
@@ -120,6 +122,7 @@ function flagsOf(run) {
     if (frame.panes[index].correction > 0.05) flags.push({ at: frame.at, kind: "corrected", who: index - 1 });
   }));
   if (run.silent) flags.push({ at: run.silent[0] / 1000, kind: "stall", until: run.silent[1] / 1000, who: 0 });
+  for (const [from, until, who] of run.waits) flags.push({ at: from, kind: "stall", until, who });
   return flags.sort((one, other) => one.at - other.at);
 }
 
@@ -239,9 +242,10 @@ function controls() {
     pane.querySelector(".more").textContent = isNarrow() ? `ping ${line.ping} ms` : `jitter ${line.jitter}, lost ${line.loss} %`;
   });
   const rate = Math.round((run.ticks / run.snapshots) * 10) / 10;
-  document.querySelector("[data-more='server']").textContent = isNarrow() ? `${run.ticks}/${rate} Hz` : `${run.ticks} ticks, ${rate} snapshots/s`;
+  document.querySelector("[data-more='server']").textContent = run.lockstep ? `${run.ticks} ticks/s` : isNarrow() ? `${run.ticks}/${rate} Hz` : `${run.ticks} ticks, ${rate} snapshots/s`;
   const outline = OUTLINES[page.outline];
-  const words = (isNarrow() ? SHORT_NAMES : OUTLINE_NAMES)[outline];
+  const shared = isNarrow() ? "all share" : "where all have them";
+  const words = run.lockstep && outline === "server" ? shared : (isNarrow() ? SHORT_NAMES : OUTLINE_NAMES)[outline];
   byId("outline").innerHTML = `<span><i class="solid"></i>believed</span><span>${outline === "none" ? "" : '<i class="dashed"></i>'}${words}</span>`;
 }
 
@@ -252,8 +256,10 @@ function draw() {
   for (const section of document.querySelectorAll(".pane")) {
     const index = Number(section.dataset.pane);
     const pane = frame.panes[index];
-    let title = `Server: tick ${frame.tick}`;
-    if (index > 0) {
+    let title = run.lockstep ? `No server: last tick all share, ${frame.tick}` : `Server: tick ${frame.tick}`;
+    if (index > 0 && run.lockstep) {
+      title = `${LETTERS[index - 1]}'s screen: tick ${pane.tick}, commands wait ${Math.round(pane.delay)} ms`;
+    } else if (index > 0) {
       const [own, other] = index === 1 ? ["● A", "B"] : ["◆ B", "A"];
       const shown = Number.isNaN(pane.age) ? `shows ${other} standing` : `shows ${other} as ${other} was ${Math.round(pane.age)} ms ago`;
       title = `${own}'s screen ${shown}`;
@@ -567,10 +573,12 @@ window.sametick = {
   hash: (frame) => page.theatre.hash(frame),
   // By player, up and down: what is drawn, what the line counted, what the channel counted; packets and bytes each.
   counted: () => [0, 1].map((player) => [true, false].map((up, way) => {
-    const drawn = page.run.packets.filter((packet) => packet.player === player && packet.up === up);
+    // Straight from one to the other is up for the one and down for the other.
+    const drawn = page.run.packets.filter((packet) => (packet.player === player && packet.up === up) || (!up && packet.to === player));
     const bytes = drawn.reduce((sum, packet) => sum + packet.bytes, 0);
     return [[drawn.length, bytes], page.run.sums[player][way].slice(0, 2), page.run.ends[player][way]];
   })),
+  ticks: (pane) => page.run.frames.map((frame) => frame.panes[pane].tick),
   // The hash of a pane at every frame.
   hashes: (pane) => page.run.frames.map((_, frame) => page.theatre.hash(frame).split(" ")[pane]),
   seek: (t) => { page.playing = false; seek(t); }, moment: () => { page.playing = false; seek(momentAt() ?? 0); }, open, change,

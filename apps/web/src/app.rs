@@ -224,7 +224,7 @@ impl App {
                 session.drive(now, command);
             }
             // However slow frames are, a death is told from what was known at the time.
-            session.client().snapshot().into_iter().for_each(|told| self.recorder.snapshot(told));
+            session.player().snapshot().into_iter().for_each(|told| self.recorder.snapshot(told));
             if now - self.last > UNSEEN_AFTER {
                 // What nobody saw is not shown later.
                 let _ = session.take_effects();
@@ -298,7 +298,7 @@ impl App {
                 self.notice = None;
                 if !std::mem::replace(&mut self.is_in, true) {
                     self.joins += 1;
-                    let ticket = session.client().ticket().cloned();
+                    let ticket = session.player().ticket().cloned();
                     self.ticket = ticket.map(|ticket| (self.server.clone(), ticket));
                     keep_ticket(self.ticket.as_ref());
                 }
@@ -383,7 +383,7 @@ impl App {
             _ => self.gliding_camera(world, content, seconds),
         };
         session
-            .client()
+            .player()
             .snapshot()
             .into_iter()
             .for_each(|snapshot| self.recorder.snapshot(snapshot));
@@ -408,7 +408,7 @@ impl App {
 
     /// Lets time pass for what is only shown.
     fn pass(&mut self, seconds: f32) {
-        let snapshot = self.session.as_ref().and_then(|session| session.client().snapshot());
+        let snapshot = self.session.as_ref().and_then(|session| session.player().snapshot());
         // First time passes, then comes the server's word: however slow a frame, it shows for one.
         self.marks.pass(seconds);
         self.marks.settle(snapshot.map_or(Tick(0), World::tick));
@@ -514,7 +514,7 @@ impl App {
                 figure::hands(camera, fighter, figure, self.weapon_lowered, &mut scene);
             }
             // A server elsewhere is known by its newest word.
-            let truth = session.road().truth().or_else(|| session.client().snapshot());
+            let truth = session.road().truth().or_else(|| session.player().snapshot());
             if let Some(truth) = truth.filter(|_| self.settings.ghosts) {
                 let others =
                     truth.all::<Fighter>().filter(|(id, _)| own.is_none_or(|(own, _)| own != id));

@@ -185,7 +185,7 @@ mod tests {
             let effects = session.take_effects();
             let Some(world) = session.shown() else { continue };
             recorder.screen(world.tick(), LOOK, world);
-            session.client().snapshot().into_iter().for_each(|world| recorder.snapshot(world));
+            session.player().snapshot().into_iter().for_each(|world| recorder.snapshot(world));
             truths.extend(session.road().truth().cloned());
             if truths.len() > 100 {
                 truths.pop_front();

@@ -25,6 +25,7 @@ mod outside;
 #[cfg(target_arch = "wasm32")]
 mod page;
 mod particles;
+mod player;
 mod scene;
 #[cfg(target_arch = "wasm32")]
 mod screens;

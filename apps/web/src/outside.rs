@@ -2,13 +2,15 @@
 //! of it. When it is lost it is tried again, and the same place is taken with the ticket that was kept.
 
 use crate::conditions::Wanted;
+use crate::player::Player;
 use crate::session::{Road, Session, find_content, named_content};
-use sametick::secure::ClientToken;
+use sametick::lockstep::{Identity, Mesh, Role, build_of};
+use sametick::secure::{ClientToken, Random};
 use sametick::{Client, Peer, Span, Time, View};
 use sametick_arena::Arena;
 use sametick_links::browser::{self, BrowserLink, BrowserRandom, Request, Roads, State};
 use sametick_links::conditioner::Direction;
-use sametick_links::{Conditioned, drive_client};
+use sametick_links::{Conditioned, drive_client, drive_mesh};
 
 /// Where a page asks.
 const SESSION_URL: &str = "session.json";
@@ -138,15 +140,30 @@ impl Joining {
             return self.fail("The server gave no token.".into(), now);
         };
         let (server, tls) = (link.server(), link.tls());
-        let client =
-            Client::<Arena>::new(server, token, content.clone(), view, now, &mut BrowserRandom);
-        let client = match tls {
-            Some(tls) => client.within(tls),
-            None => client,
+        let random = &mut BrowserRandom;
+        let player = if session.text("matches.0.lockstep").is_some() {
+            let mesh = Mesh::join(
+                server,
+                identity_by(random),
+                (content.clone(), BUILD),
+                Role::Plays,
+                now,
+                random,
+            );
+            Player::of_mesh(match tls {
+                Some(tls) => mesh.within(tls),
+                None => mesh,
+            })
+        } else {
+            let client = Client::<Arena>::new(server, token, content.clone(), view, now, random);
+            Player::Client(Box::new(match tls {
+                Some(tls) => client.within(tls),
+                None => client,
+            }))
         };
         let mut road = Outside { link: Conditioned::new(link, now.as_micros()), server };
         road.set_conditions(wanted);
-        Progress::Joined(identity, Box::new(Session::new(client, Box::new(road), content)))
+        Progress::Joined(identity, Box::new(Session::new(player, Box::new(road), content)))
     }
 
     fn fail(&mut self, reason: String, now: Time) -> Progress {
@@ -185,6 +202,19 @@ impl News {
     }
 }
 
+/// What must be the same for two programs to play in lockstep.
+const BUILD: u64 = build_of(env!("CARGO_PKG_VERSION"));
+
+/// Who this page is to other machines, as long as it is open.
+fn identity_by(random: &mut dyn Random) -> Identity {
+    let mut number = || {
+        let mut bytes = [0; 8];
+        random.fill(&mut bytes);
+        u64::from_le_bytes(bytes).max(1)
+    };
+    Identity { session: number(), name: number() }
+}
+
 /// At most this many matches are read from a server's list.
 const MATCHES_MAX: usize = 16;
 
@@ -217,6 +247,11 @@ impl Road for Outside {
 
     fn drive(&mut self, client: &mut Client<Arena>, now: Time) -> Time {
         drive_client(client, &mut self.link, self.server, now);
+        now
+    }
+
+    fn drive_mesh(&mut self, mesh: &mut Mesh<Arena>, now: Time) -> Time {
+        drive_mesh(mesh, &mut self.link, now, &mut BrowserRandom);
         now
     }
 

@@ -3,10 +3,12 @@
 
 use crate::conditions::Wanted;
 use crate::inside::Inside;
+use crate::player::{News, Player};
 use sametick::channel::CloseReason;
 use sametick::health::Observation;
-use sametick::secure::{Denial, Random};
-use sametick::{Client, ClientEvent, Effect, EntityId, PlayerId, Span, Time, View, World};
+use sametick::lockstep::Mesh;
+use sametick::secure::Random;
+use sametick::{Client, Effect, EntityId, PlayerId, Span, Time, View, World};
 use sametick_arena::map::MAPS;
 use sametick_arena::{Arena, Command, Content, Entity, Event, Fighter, Mode, NAME_BYTES_MAX};
 
@@ -16,6 +18,10 @@ pub(crate) trait Road {
     fn name(&self) -> String;
     /// Carries what there is to carry, and lets the client do what is due; the time that the client lives in.
     fn drive(&mut self, client: &mut Client<Arena>, now: Time) -> Time;
+    /// The same for a machine in lockstep; not every road leads to others.
+    fn drive_mesh(&mut self, _mesh: &mut Mesh<Arena>, now: Time) -> Time {
+        now
+    }
     /// Makes the road worse, or better again.
     fn set_conditions(&mut self, wanted: &Wanted);
     /// The server's own world, if it may be known.
@@ -47,7 +53,7 @@ pub(crate) enum Standing {
 
 /// One player's match.
 pub(crate) struct Session {
-    client: Client<Arena>,
+    player: Player,
     road: Box<dyn Road>,
     content: Content,
     standing: Standing,
@@ -70,13 +76,13 @@ impl Session {
     ) -> Self {
         let road = Inside::new(content, bots, now, random);
         let client = Client::open(road.address(), content.clone(), view, now, random);
-        Self::new(client, Box::new(road), content.clone())
+        Self::new(Player::Client(Box::new(client)), Box::new(road), content.clone())
     }
 
-    /// A client that has been made, and its road.
-    pub(crate) fn new(client: Client<Arena>, road: Box<dyn Road>, content: Content) -> Self {
+    /// A player that has been made, and its road.
+    pub(crate) fn new(player: Player, road: Box<dyn Road>, content: Content) -> Self {
         Self {
-            client,
+            player,
             road,
             content,
             standing: Standing::Joining,
@@ -95,51 +101,60 @@ impl Session {
 
     /// Takes what came, and asks for what the player wants.
     pub(crate) fn drive(&mut self, now: Time, mut command: Command) {
-        let me = self.client.me();
-        let known = self.client.snapshot().zip(me).and_then(|(world, me)| {
+        let me = self.player.me();
+        let known = self.player.snapshot().zip(me).and_then(|(world, me)| {
             crate::scene::seat(world, me.0).map(|seat| seat.name.to_string())
         });
         self.speller.spell(known.as_deref(), now, &mut command);
-        self.client.command(command);
-        let now = self.road.drive(&mut self.client, now);
-        for event in self.client.take_events() {
-            self.heed(now, event);
+        self.player.command(command);
+        let now = self.carry(now);
+        for news in self.player.take_news() {
+            self.heed(now, news);
         }
         if let (Some(reason), false) = (self.road.end(), matches!(self.standing, Standing::Lost(_)))
         {
             self.standing = Standing::Lost(reason);
         }
         self.now = now;
-        self.own = self.client.own::<Fighter>().map(|(id, _)| id);
+        self.own = match &self.player {
+            Player::Client(client) => client.own::<Fighter>().map(|(id, _)| id),
+            Player::Mesh(mesh, _) => {
+                let (game, me) = (mesh.game(), self.player.me());
+                let own = game.shown().zip(me).and_then(|(world, me)| world.owned::<Fighter>(me));
+                own.map(|(id, _)| id)
+            }
+        };
+    }
+
+    fn carry(&mut self, now: Time) -> Time {
+        match &mut self.player {
+            Player::Client(client) => self.road.drive(client, now),
+            Player::Mesh(mesh, _) => self.road.drive_mesh(mesh, now),
+        }
     }
 
     /// One frame: the same, and a look at the world.
     pub(crate) fn frame(&mut self, now: Time, command: Command) {
         self.drive(now, command);
-        self.client.view(self.now);
+        self.player.look(self.now);
     }
 
-    fn heed(&mut self, now: Time, event: ClientEvent) {
-        match event {
-            ClientEvent::Joined(_) => self.standing = Standing::Playing,
-            ClientEvent::Denied(denial) => {
-                self.standing =
-                    Standing::Lost(format!("The server did not let us in: {}.", why(denial)));
-            }
-            ClientEvent::GameChanged { content } => match find_content(content) {
-                Some(content) => {
+    fn heed(&mut self, now: Time, news: News) {
+        match news {
+            News::Joined => self.standing = Standing::Playing,
+            News::Lost(reason) => self.standing = Standing::Lost(reason),
+            News::GameChanged(name) => match (find_content(name), &mut self.player) {
+                (Some(content), Player::Client(client)) => {
                     self.content = content.clone();
                     self.has_new_content = true;
-                    self.client.load(now, content);
+                    client.load(now, content);
                 }
-                None => {
+                _ => {
                     self.standing = Standing::Lost(
                         "The server plays a map that this page does not have.".into(),
                     )
                 }
             },
-            ClientEvent::Left(reason) => self.standing = Standing::Lost(words(reason).into()),
-            ClientEvent::Migrating(_) => {}
         }
     }
 
@@ -150,23 +165,23 @@ impl Session {
 
     /// The world as it is to be drawn.
     pub(crate) fn shown(&self) -> Option<&World<Entity>> {
-        self.client.shown()
+        self.player.shown()
     }
 
     /// What is to be seen and heard since this was last asked.
     pub(crate) fn take_effects(&mut self) -> Vec<Effect<Event>> {
-        self.client.take_effects()
+        self.player.take_effects()
     }
 
     /// Our number.
     pub(crate) fn me(&self) -> Option<PlayerId> {
-        self.client.me()
+        self.player.me()
     }
 
     /// Our body, at our own time, for the eye.
     pub(crate) fn own(&self) -> Option<(EntityId, &Fighter)> {
         let id = self.own?;
-        Some((id, self.client.shown()?.get::<Fighter>(id)?))
+        Some((id, self.player.shown()?.get::<Fighter>(id)?))
     }
 
     /// What is played.
@@ -181,7 +196,7 @@ impl Session {
 
     /// What was measured since this was last asked.
     pub(crate) fn observe(&mut self) -> Observation {
-        let seen = self.client.observe();
+        let seen = self.player.observe();
         self.tick_length = seen.tick_length.or(self.tick_length);
         seen
     }
@@ -196,14 +211,14 @@ impl Session {
         self.tick_length
     }
 
-    /// The library's client.
-    pub(crate) fn client(&self) -> &Client<Arena> {
-        &self.client
+    /// The library's half.
+    pub(crate) fn player(&self) -> &Player {
+        &self.player
     }
 
     /// Sees the others otherwise.
     pub(crate) fn set_view(&mut self, view: View) {
-        self.client.set_view(view);
+        self.player.set_view(view);
     }
 
     /// Makes the road worse, or better again.
@@ -219,13 +234,16 @@ impl Session {
     /// What was measured on the connection.
     #[cfg(test)]
     pub(crate) fn statistics(&self) -> Option<sametick::channel::Statistics> {
-        self.client.statistics()
+        match &self.player {
+            Player::Client(client) => client.statistics(),
+            Player::Mesh(..) => None,
+        }
     }
 
     /// Says goodbye.
     pub(crate) fn close(&mut self, now: Time) {
-        self.client.close(now);
-        self.road.drive(&mut self.client, now);
+        self.player.close(now);
+        self.carry(now);
         self.road.close();
     }
 }
@@ -255,7 +273,7 @@ pub(crate) fn named_content(map: &str, mode: &str) -> Option<Content> {
     Content::new(text, mode).ok()
 }
 
-fn words(reason: CloseReason) -> &'static str {
+pub(crate) fn words(reason: CloseReason) -> &'static str {
     match reason {
         CloseReason::ServerStopped => "The server has stopped.",
         CloseReason::TimedOut => "The server has been silent for too long.",
@@ -301,18 +319,6 @@ impl Speller {
         if let Some(letter) = self.name.as_bytes().get(self.next) {
             (command.letter, command.letter_at) = (*letter, self.next as u8);
         }
-    }
-}
-
-/// A denial in words.
-fn why(denial: Denial) -> &'static str {
-    match denial {
-        Denial::TokenUsed => "what we knocked with was used before",
-        Denial::TokenTooOld => "what we knocked with is too old",
-        Denial::WrongServer => "what we knocked with is for another server",
-        Denial::ServerFull => "it is full",
-        Denial::Busy => "too many came at once",
-        Denial::Unwelcome => "we are not welcome",
     }
 }
 
@@ -367,7 +373,8 @@ mod tests {
         let trip = session.statistics().unwrap().round_trip.smoothed.unwrap().as_millis_f64();
         assert!((115.0..150.0).contains(&trip), "{trip}");
         assert_eq!(session.standing(), &Standing::Playing);
-        let others = session.client().others_commands();
+        let Player::Client(client) = session.player() else { panic!("a server decides") };
+        let others = client.others_commands();
         assert!(!others.is_empty(), "the server tells what others ask for");
     }
 

@@ -15,6 +15,11 @@ use sametick::theatre::{Cargo, HEADERS_BYTES, Keys, Moment, Poster, Recorded, Sh
 use sametick::{Model, PlayerId, Span};
 use std::fmt::Write;
 
+/// The lockstep models that can be chosen.
+const IN_LOCKSTEP: [&str; 4] = ["doom1993", "packet_server", "age_of_empires", "rollback"];
+/// The first pane, A's and B's.
+const PANES: usize = 3;
+
 /// A scene that was played as a link asks for it.
 pub(crate) struct Performance {
     pub(crate) wanted: Wanted,
@@ -63,15 +68,15 @@ impl Performance {
         self.live.as_ref().map_or_else(String::new, |live| live.hand().to_string())
     }
 
-    /// Every frame: its second, its tick, and of each pane its count of shapes, its tick, its margin and its
-    /// correction, the age of the other, the error of the other and of its own, and whether the other is in sight; then
-    /// the shapes.
+    /// Every frame: its second, its tick, and of the first three panes each its count of shapes, its tick, its margin
+    /// and its correction, the age of the other, the error of the other and of its own, whether the other is in sight,
+    /// and how long commands wait in lockstep; then the shapes.
     pub(crate) fn frames(&self, from: usize) -> Vec<f32> {
         let recorded = self.recorded();
         let mut numbers = Vec::new();
         for (number, frame) in recorded.frames.iter().enumerate().skip(from) {
             numbers.extend([frame.at.as_seconds_f64() as f32, frame.tick.0 as f32]);
-            for (index, pane) in frame.panes.iter().enumerate() {
+            for (index, pane) in frame.panes.iter().take(PANES).enumerate() {
                 let other = PlayerId(u16::from(index == 1));
                 let age = recorded.age(number, index, other).filter(|_| index > 0);
                 numbers.extend([
@@ -83,6 +88,7 @@ impl Performance {
                     if index == 0 { 0.0 } else { recorded.error(number, index, false) },
                     if index == 0 { 0.0 } else { recorded.error(number, index, true) },
                     f32::from(u8::from(self.sees(number, index))),
+                    pane.delay_ticks as f32 * recorded.tick_length.as_millis_f64() as f32,
                 ]);
                 for shape in recorded.shapes(number, index) {
                     let kind = match shape.kind {
@@ -119,7 +125,8 @@ impl Performance {
         }
     }
 
-    /// Every packet: whose line, up or down, sent and arrived (never is below zero), bytes, what for, which tick.
+    /// Every packet: whose line, up or down, sent and arrived (never is below zero), bytes, what for, which
+    /// tick, and straight to which player (else below zero).
     pub(crate) fn packets(&self, from: usize) -> Vec<f32> {
         let recorded = self.recorded();
         let since = |time: sametick::Time| {
@@ -139,6 +146,7 @@ impl Performance {
                 packet.bytes as f32,
                 cargo,
                 tick,
+                packet.to.map_or(-1.0, |player| f32::from(player.0)),
             ]
         });
         numbers.collect()
@@ -163,6 +171,27 @@ impl Performance {
             )
         });
         format!("[{}]", shots.collect::<Vec<_>>().join(","))
+    }
+
+    /// In lockstep: from which second to which whom is waited for, and by whom if it is only one, as JSON.
+    fn waits(&self) -> String {
+        let recorded = self.recorded();
+        let mut waits: Vec<(f64, f64, u16, i32)> = Vec::new();
+        let tick = recorded.tick_length.as_seconds_f64();
+        for (number, frame) in recorded.frames.iter().enumerate() {
+            let Some(player) = recorded.awaited(number) else { continue };
+            let waiting = (-1..).zip(&frame.panes).filter(|(_, pane)| !pane.awaits.is_empty());
+            let waiting: Vec<i32> = waiting.map(|(who, _)| who).collect();
+            let by = if let [one] = waiting[..] { one } else { -1 };
+            let (at, end) = (frame.at.as_seconds_f64(), frame.at.as_seconds_f64() + tick);
+            match waits.last_mut() {
+                Some(last) if (last.2, last.3) == (player.0, by) && at - last.1 < tick => {
+                    last.1 = end;
+                }
+                _ => waits.push((at, end, player.0, by)),
+            }
+        }
+        list(waits.into_iter().map(|(from, to, of, by)| format!("[{from:.3},{to:.3},{of},{by}]")))
     }
 
     /// What is neither frame nor packet, as JSON.
@@ -201,7 +230,9 @@ impl Performance {
             }))
         });
         add("ends", list(ends));
-        add("model", quoted(wanted.model.name));
+        add("model", quoted(wanted.model()));
+        add("lockstep", wanted.setup().lockstep.is_some().to_string());
+        add("waits", self.waits());
         add("ticks", wanted.ticks.to_string());
         add("snapshots", wanted.snapshots.to_string());
         add("sight", wanted.sight.to_string());
@@ -218,7 +249,9 @@ impl Performance {
         });
         add("scenes", list(scenes));
         add("games", list(GAMES.map(quoted)));
-        add("models", list(Model::ALL.map(|model| quoted(model.name))));
+        let served = Model::ALL.map(|model| model.name);
+        let models = served.into_iter().chain(IN_LOCKSTEP);
+        add("models", list(models.map(quoted)));
         text + "}"
     }
 
@@ -262,10 +295,38 @@ mod tests {
         let words = played.words();
         assert!(words.contains(r#"switch on \"clear line now\""#), "{words}");
         assert_eq!(words.matches('{').count(), words.matches('}').count());
-        assert_eq!(played.packets(0).len(), 7 * played.recorded.packets.len());
+        assert_eq!(played.packets(0).len(), 8 * played.recorded.packets.len());
         let panes = 3 * played.recorded.frames.len();
-        let most = 2 * played.recorded.frames.len() + 8 * panes + 11 * played.recorded.shapes.len();
+        let most = 2 * played.recorded.frames.len() + 9 * panes + 11 * played.recorded.shapes.len();
         assert_eq!(played.frames(0).len(), most);
+    }
+
+    #[test]
+    fn one_bad_line_has_four_players_three_panes_and_says_who_is_awaited() {
+        let played = Performance::of(Wanted::read("?scene=line"));
+        let words = played.words();
+        assert!(words.contains(r#""model":"doom1993""#) && words.contains(r#""lockstep":true"#));
+        assert!(words.contains(r#""waits":[["#) && words.contains(",1,-1]"), "{words}");
+        let shapes = played.recorded.frames.iter().flat_map(|frame| &frame.panes[..PANES]);
+        let shapes: usize = shapes.map(|pane| pane.shapes.len()).sum();
+        let frames = played.recorded.frames.len();
+        assert_eq!(shapes, 4 * PANES * frames);
+        assert_eq!(played.frames(0).len(), (2 + 9 * PANES) * frames + 11 * shapes);
+        let relayed = Performance::of(Wanted::read("?scene=line&model=packet_server"));
+        assert_ne!(relayed.recorded.trace(), played.recorded.trace());
+    }
+
+    #[test]
+    fn who_takes_the_keys_in_lockstep_plays_what_its_link_plays_again() {
+        let mut played = Performance::of(Wanted::read("?scene=line&model=rollback"));
+        played.take(Span::millis(2000));
+        played.go_on(Span::millis(2600), Keys { north: 1, ..Keys::default() });
+        let last = played.recorded().frames.len() - 1;
+        let link = format!("scene=line&model=rollback&hand={}", played.hand());
+        let again = Performance::of(Wanted::read(&link));
+        assert_eq!(again.hash(last), played.hash(last));
+        let by_itself = Performance::of(Wanted::read("?scene=line&model=rollback"));
+        assert_ne!(by_itself.hash(last), again.hash(last));
     }
 
     #[test]

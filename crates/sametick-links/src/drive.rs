@@ -1,7 +1,8 @@
-//! Carries datagrams between a link and a game's server or client. Both know no socket; this is the
+//! Carries datagrams between a link and a game's server, client or mesh. They know no socket; this is the
 //! few lines between them that every program would write.
 
 use crate::Link;
+use sametick::lockstep::Mesh;
 use sametick::secure::Random;
 use sametick::{Client, Game, Peer, Server, Time};
 
@@ -50,6 +51,30 @@ pub fn drive_client<G: Game>(client: &mut Client<G>, link: &mut impl Link, to: P
     client.advance(now);
     while let Some(datagram) = client.transmit(now) {
         link.send(now, to, datagram);
+    }
+    link.flush(now);
+}
+
+/// The same for one machine of a lockstep game.
+pub fn drive_mesh<G: Game>(
+    mesh: &mut Mesh<G>,
+    link: &mut impl Link,
+    now: Time,
+    random: &mut dyn Random,
+) {
+    let mut datagram = Vec::new();
+    while let Some(from) = link.receive(now, &mut datagram) {
+        let session = link.session(from);
+        if let Some(answer) = mesh.receive_from(now, (from, session), &mut datagram, random) {
+            link.send(now, from, &answer);
+        }
+    }
+    while let Some(departure) = link.departed() {
+        mesh.session_ended(now, departure.peer);
+    }
+    mesh.advance(now, random);
+    while let Some((to, datagram)) = mesh.transmit() {
+        link.send(now, to, &datagram);
     }
     link.flush(now);
 }

@@ -89,6 +89,11 @@ impl<G: Game> Alone<G> {
         &self.world
     }
 
+    /// Goes on from another world, such as one that was saved: with the same players, from its tick.
+    pub fn set_world(&mut self, world: World<G::Entity>) {
+        self.world = world;
+    }
+
     /// What happened in the last step.
     pub fn take_effects(&mut self) -> Vec<Effect<G::Event>> {
         std::mem::take(&mut self.events)

@@ -76,6 +76,7 @@
 //! | [`Model`], [`Rates`], [`View`] | which network model: what the server does, and how a client sees it |
 //! | [`relevance`] | whom a player may know of |
 //! | `Hosted`, `succession` | a game that one of its players hosts, and what happens when that one leaves |
+//! | [`lockstep`] | the same world on every machine: peer to peer, relayed, with rollback |
 //! | [`health`] | what a net graph shows, and warnings that say whose fault it is |
 //! | [`channel`] | one connection's messages, over packets that may be lost |
 //! | [`network`] | bad networks, simulated |
@@ -123,6 +124,7 @@ mod hosted;
 mod interpolate;
 pub mod kinds;
 mod list;
+pub mod lockstep;
 mod model;
 mod near;
 #[cfg(test)]

@@ -69,6 +69,7 @@ fn setup(model: Model, ping: u64) -> Setup {
         begins: Span::seconds(3),
         length: Span::seconds(4),
         hand: Hand::default(),
+        lockstep: None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! The scenes that the theatre stages: two players, what lies between them, the two sentences that each scene claims,
 //! and the moment at which it shows what it claims, measured.
 
+mod bad_line;
 mod moments;
 
 use crate::arena::{Arena, Entity};
@@ -14,6 +15,7 @@ use crate::scenes::{BEGINS_AT, CORNER_EDGE_X, RUN_SPEED, RUNNER, SHOOTER, acts, 
 use crate::vector::{Bounds, Vector, along, direction};
 use crate::weapon::Weapon;
 use crate::{body, scenes};
+pub use bad_line::BadLine;
 pub use moments::{approaches, passed_behind, pressed_and_moved};
 use sametick::theatre::{Keys, Moment, Play, Poster, Recorded, Scene, Setup, Shape, ShapeKind};
 use sametick::{Model, PlayerId, Span, World};
@@ -304,6 +306,9 @@ impl Scene for Staged {
             blocks: self.blocks.iter().map(|block| [block.low, block.high]).collect(),
             focus: self.focus,
             has_fairness: matches!(self.key, "cover" | "tree"),
+            lockstep: None,
+            others: 0,
+            bad: None,
         }
     }
 

@@ -81,6 +81,9 @@ impl Scene for Greeting {
             blocks: Vec::new(),
             focus: [0.0, 0.0, 44.0],
             has_fairness: false,
+            lockstep: None,
+            others: 0,
+            bad: None,
         }
     }
 

@@ -39,6 +39,7 @@ pub(super) async fn run(stage: &Stage) -> Result<()> {
     }
     page.resize(WIDE).await?;
     only_a_hears_nothing(&page).await?;
+    one_bad_line(&page).await?;
     found_again(&page, &host).await?;
     slides(&page).await?;
     keys(&page, &host).await?;
@@ -99,6 +100,40 @@ async fn only_a_hears_nothing(page: &Page<'_>) -> Result<()> {
     }
     let differ = [0, 1, 2].map(|pane| hashes[0][pane] != hashes[1][pane]);
     ensure!(differ == [false, true, false], "server, A and B differ: {differ:?}");
+    Ok(())
+}
+
+/// In lockstep all panes of a tick are the same world, the middle one says that there is no server and for whom all
+/// wait; through a relay nobody does.
+async fn one_bad_line(page: &Page<'_>) -> Result<()> {
+    ask(page, "window.sametick.open({ scene: 'line' })").await?;
+    ask(page, "window.sametick.moment()").await?;
+    let status = page.status().await?;
+    ensure!(status["model"] == "doom1993" && said(&status).contains("waited for B"), "{status}");
+    let title = page.ask("document.querySelector('[data-pane=\"0\"] h2').textContent").await?;
+    let title = title.as_str().unwrap_or_default();
+    ensure!(title.starts_with("No server: last tick all share"), "the middle reads {title}");
+    let compared = page
+        .ask(
+            "(() => { const known = new Map(); let [compared, differ] = [0, 0]; for (const pane of [0, 1, 2]) { \
+             const [ticks, hashes] = [window.sametick.ticks(pane), window.sametick.hashes(pane)]; \
+             ticks.forEach((tick, index) => { const hash = known.get(tick); if (hash) { compared++; \
+             differ += hash === hashes[index] ? 0 : 1; } else known.set(tick, hashes[index]); }); } \
+             return [compared, differ]; })()",
+        )
+        .await?;
+    let enough = compared[0].as_u64().is_some_and(|compared| compared > 1_000);
+    ensure!(enough && compared[1] == 0, "worlds compared, and different: {compared}");
+    for (model, words) in [("packet_server", "relay"), ("rollback", "again"), ("age_of_empires", "")] {
+        ask(page, &format!("window.sametick.change({{ model: '{model}' }})")).await?;
+        ask(page, "window.sametick.moment()").await?;
+        let status = page.status().await?;
+        ensure!(status["model"] == *model && said(&status).contains(words), "{model}: {status}");
+        ensure!(status["errors"] == json!([]), "{model}: {}", status["errors"]);
+        let wrong = page.ask(&format!("(\n{LOOKS}\n)")).await?;
+        ensure!(wrong == json!([]), "{model}: {wrong:#}");
+        page.picture(&format!("theatre-line-{model}")).await?;
+    }
     Ok(())
 }
 

@@ -9,6 +9,7 @@ mod line;
 mod load;
 mod measure;
 mod recording;
+mod rollback;
 mod scene;
 mod served;
 mod server;
@@ -39,6 +40,9 @@ pub(crate) enum Bench {
     /// How many players of the arena one core holds: time, bytes and memory of its server
     #[command(after_help = load::EXAMPLES)]
     Load(load::Options),
+    /// Guessing ahead and stepping again: ticks a second and bytes, beside ggrs
+    #[command(after_help = rollback::EXAMPLES)]
+    Rollback(rollback::Options),
     /// What a client's snapshot costs a server, sealed, and the client
     #[command(after_help = server::EXAMPLES)]
     Server(server::Options),
@@ -55,6 +59,7 @@ pub(crate) fn run(bench: Bench) -> anyhow::Result<()> {
         Bench::Flood(options) => flood::run(&options),
         Bench::Instructions(options) => instructions::run(&options),
         Bench::Load(options) => load::run(&options),
+        Bench::Rollback(options) => rollback::run(&options),
         Bench::Server(options) => server::run(&options),
         Bench::Work(work) => instructions::work(&work),
     }

@@ -69,7 +69,7 @@ impl Pilot {
         let (Some(world), Some(me)) = (session.shown(), session.me()) else {
             return self.command;
         };
-        let tick = session.client().predicted().map_or(world.tick(), World::tick);
+        let tick = session.player().own_tick().unwrap_or(world.tick());
         let passed = tick.0.saturating_sub(self.thought.0);
         if passed > 0 {
             self.thought = tick;
@@ -294,9 +294,13 @@ impl App {
         tell("standing", format!("{:?}", session.standing()).into());
         tell("dropped", (session.road().dropped() as f64).into());
         tell("player", session.me().map_or(JsValue::NULL, |me| me.0.into()));
-        tell("tick", session.client().snapshot().map_or(0, |world| world.tick().0).into());
-        tell("ownTick", session.client().predicted().map_or(0, |world| world.tick().0).into());
-        let told = session.client().snapshot().zip(session.me());
+        tell("tick", session.player().snapshot().map_or(0, |world| world.tick().0).into());
+        tell("ownTick", session.player().own_tick().map_or(0, |tick| tick.0).into());
+        if let Some(hashes) = session.player().hashes() {
+            let all = hashes.iter().map(|(tick, hash)| format!("{tick}:{hash}"));
+            tell("hashes", all.collect::<Vec<_>>().join(" ").into());
+        }
+        let told = session.player().snapshot().zip(session.me());
         if let Some((_, own)) = told.and_then(|(world, me)| world.owned::<Fighter>(me)) {
             for (name, part) in ["x", "y", "z"].into_iter().zip(own.position) {
                 tell(name, part.into());

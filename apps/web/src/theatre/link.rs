@@ -2,7 +2,7 @@
 
 use super::repertoire::{GAMES, Staging, scenes};
 use sametick::theatre::{Hand, Setup, Wire};
-use sametick::{Model, Span};
+use sametick::{Model, Span, lockstep};
 
 /// The longest link that is read.
 const LINK_BYTES_MAX: usize = 4_000;
@@ -27,6 +27,8 @@ pub(crate) struct Wanted {
     pub(crate) game: &'static str,
     key: &'static str,
     pub(crate) model: Model,
+    /// The name of a lockstep model that is wanted instead.
+    lockstep: Option<&'static str>,
     /// A's and B's.
     pub(crate) lines: [Line; 2],
     pub(crate) ticks: u32,
@@ -49,6 +51,7 @@ impl Wanted {
             game,
             key: scene.key,
             model: scene.model,
+            lockstep: scene.lockstep,
             lines: scene.pings.map(line),
             ticks: 60,
             snapshots: scene.model.rates.ticks_per_snapshot,
@@ -71,7 +74,13 @@ impl Wanted {
             let said = said(name).and_then(|value| value.parse::<f64>().ok());
             said.map_or(otherwise, |value| value.round().clamp(least.into(), most.into()) as u32)
         };
-        wanted.model = said("model").and_then(Model::named).unwrap_or(wanted.model);
+        let model = said("model").unwrap_or_default();
+        let in_lockstep = lockstep::Setup::ALL.into_iter().find(|(known, _)| *known == model);
+        if let Some(model) = Model::named(model) {
+            (wanted.model, wanted.lockstep) = (model, None);
+        } else if let Some((known, _)) = in_lockstep {
+            wanted.lockstep = Some(known);
+        }
         for (line, letter) in wanted.lines.iter_mut().zip(["a", "b"]) {
             line.ping = number(&format!("{letter}.ping"), [0, PING_MS_MAX], line.ping);
             line.jitter = number(&format!("{letter}.jitter"), [0, JITTER_MS_MAX], line.jitter);
@@ -85,6 +94,11 @@ impl Wanted {
         wanted
     }
 
+    /// The name of the model.
+    pub(crate) fn model(&self) -> &'static str {
+        self.lockstep.unwrap_or(self.model.name)
+    }
+
     /// The query that asks for this, without a question mark.
     pub(crate) fn link(&self) -> String {
         let usual = Self::of(self.game, self.key);
@@ -92,8 +106,8 @@ impl Wanted {
         if self.game != GAMES[0] {
             words.insert(0, format!("game={}", self.game));
         }
-        if self.model.name != usual.model.name {
-            words.push(format!("model={}", self.model.name));
+        if self.model() != usual.model() {
+            words.push(format!("model={}", self.model()));
         }
         let mut number = |name: String, value: u32, usual: u32| {
             if value != usual {
@@ -123,7 +137,8 @@ impl Wanted {
     pub(crate) fn setup(&self) -> Setup {
         let usual = self.scene().poster().setup();
         let (rates, view, hand) = (self.model.rates, self.model.view, self.hand.clone());
-        let mut setup = Setup { rates, view, hand, ..usual };
+        let lockstep = self.lockstep.and_then(lockstep::Setup::named);
+        let mut setup = Setup { rates, view, hand, lockstep, ..usual };
         if self.ticks != 60 {
             setup.rates.tick_length = Span::micros(1_000_000 / u64::from(self.ticks));
         }
@@ -135,6 +150,7 @@ impl Wanted {
                 jitter: Span::millis(line.jitter.into()),
                 loss: f64::from(line.loss) / 100.0,
                 silent: wire.silent.filter(|_| self.silent),
+                bad: wire.bad,
             };
         }
         setup
@@ -160,6 +176,9 @@ mod tests {
             "scene=tree&sight=1",
             "game=hello&scene=hello&b.ping=90",
             "scene=cover&hand=1200-6_1500-3f",
+            "scene=line&model=packet_server",
+            "scene=line&model=half_life&b.ping=200",
+            "scene=step&model=rollback",
             "scene=burst&model=doom3&a.loss=3&b.jitter=20&ticks=30&snapshots=6&silent=0",
         ] {
             assert_eq!(Wanted::read(link).link(), link);

@@ -1,8 +1,8 @@
 //! The games whose scenes the page can show, each by what it hands the theatre. Nothing else of the page knows a game.
 
-use sametick::theatre::{Hand, Keys, Moment, Poster, Recorded, Running, Scene, Setup};
+use sametick::theatre::{Hand, Keys, Moment, Party, Poster, Recorded, Running, Scene, Setup};
 use sametick::{PlayerId, Span};
-use sametick_arena::theatre::Staged;
+use sametick_arena::theatre::{BadLine, Staged};
 use sametick_hello::Greeting;
 
 /// What a link calls the games, the first unless another is wanted.
@@ -12,7 +12,10 @@ pub(crate) const GAMES: [&str; 2] = ["arena", "hello"];
 pub(crate) fn scenes(game: &str) -> Vec<Box<dyn Staging>> {
     match game {
         "hello" => vec![Box::new(Greeting)],
-        _ => Staged::all().into_iter().map(|scene| Box::new(scene) as Box<dyn Staging>).collect(),
+        _ => {
+            let staged = Staged::all().into_iter().map(|scene| Box::new(scene) as Box<dyn Staging>);
+            staged.chain([Box::new(BadLine::default()) as Box<dyn Staging>]).collect()
+        }
     }
 }
 
@@ -33,11 +36,17 @@ impl<S: Scene + Clone + 'static> Staging for S {
 
     fn run(&self, setup: &Setup) -> Recorded {
         // As `start` does, lest all of it be compiled twice.
-        Running::new(self.clone(), setup.clone()).finish()
+        match setup.lockstep {
+            Some(_) => Party::new(self.clone(), setup.clone()).finish(),
+            None => Running::new(self.clone(), setup.clone()).finish(),
+        }
     }
 
     fn start(&self, setup: Setup) -> Box<dyn Live> {
-        Box::new(Running::new(self.clone(), setup))
+        match setup.lockstep {
+            Some(_) => Box::new(Party::new(self.clone(), setup)),
+            None => Box::new(Running::new(self.clone(), setup)),
+        }
     }
 
     fn moment(&self, recorded: &Recorded) -> Option<Moment> {
@@ -68,5 +77,20 @@ impl<S: Scene + Clone + 'static> Live for Running<S> {
 
     fn hand(&self) -> &Hand {
         Running::hand(self)
+    }
+}
+
+impl<S: Scene + Clone + 'static> Live for Party<S> {
+    fn go_on(&mut self, until: Span, keys: Keys) {
+        self.press(keys);
+        self.advance(until);
+    }
+
+    fn recorded(&self) -> &Recorded {
+        Party::recorded(self)
+    }
+
+    fn hand(&self) -> &Hand {
+        Party::hand(self)
     }
 }

@@ -5,14 +5,19 @@
 //! [`Recorded`] scene is found again by its number. `run` needs the feature `secure`, as servers and clients do.
 
 mod hand;
+#[cfg(feature = "secure")]
+mod party;
 mod recorded;
 #[cfg(feature = "secure")]
 mod run;
 mod scene;
 
 pub use hand::{HAND_CHANGES_MAX, Hand, Keys};
+#[cfg(feature = "secure")]
+pub use party::Party;
 pub use recorded::{
-    Cargo, Frame, HEADERS_BYTES, Packet, Pane, Recorded, Setup, Shape, ShapeKind, Shot, Sum, Wire,
+    Cargo, Frame, GOOD_PING, HEADERS_BYTES, Packet, Pane, Recorded, Setup, Shape, ShapeKind, Shot,
+    Sum, Wire,
 };
 #[cfg(feature = "secure")]
 pub use run::{Running, run};

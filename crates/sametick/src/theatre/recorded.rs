@@ -2,6 +2,7 @@
 
 use super::Hand;
 use crate::entity::EntityId;
+use crate::lockstep;
 use crate::rates::Rates;
 use crate::record::mix;
 use crate::time::{Span, Time};
@@ -27,12 +28,17 @@ pub struct Wire {
     pub loss: f64,
     /// When nothing reaches the player, by the scene's own time.
     pub silent: Option<(Span, Span)>,
+    /// When the line is as it is said here, by the scene's own time; else it takes [`GOOD_PING`] and does nothing else.
+    pub bad: Option<(Span, Span)>,
 }
+
+/// What a line takes there and back while it is not [bad](Wire::bad).
+pub const GOOD_PING: Span = Span::millis(30);
 
 impl Wire {
     /// A line that takes so long and does nothing else.
     pub const fn of(ping: Span) -> Self {
-        Self { ping, jitter: Span::ZERO, loss: 0.0, silent: None }
+        Self { ping, jitter: Span::ZERO, loss: 0.0, silent: None, bad: None }
     }
 }
 
@@ -53,6 +59,8 @@ pub struct Setup {
     pub length: Span,
     /// What a reader who has taken A's keys asks for.
     pub hand: Hand,
+    /// Without a server, in lockstep: how. Of the rates only the tick's length counts then, and of the view nothing.
+    pub lockstep: Option<lockstep::Setup>,
 }
 
 /// What a shape is, for whoever draws it.
@@ -103,6 +111,12 @@ pub struct Pane {
     pub correction: f32,
     /// How many ticks it has stepped again so far because a snapshot had come.
     pub repredicted: u64,
+    /// In lockstep: for whose commands it waits.
+    pub awaits: Vec<PlayerId>,
+    /// In lockstep: how many ticks after it is given a command takes effect.
+    pub delay_ticks: u32,
+    /// In lockstep: how many of its commands so far came too late and were replaced by the last one before.
+    pub replaced: u64,
 }
 
 /// One tick of the server, and what everyone had on the screen then.
@@ -134,6 +148,8 @@ pub struct Packet {
     pub player: PlayerId,
     /// Towards the server, or from it.
     pub is_up: bool,
+    /// In lockstep: to which player, if not to the others in the middle.
+    pub to: Option<PlayerId>,
     /// When it was sent, on the clock of the run.
     pub sent: Time,
     /// When it arrived, if it did.

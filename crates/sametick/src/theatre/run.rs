@@ -1,5 +1,6 @@
 //! Plays a scene: a server, its players and the lines between them, in steps of a millisecond of virtual time.
 
+use super::party::Party;
 use super::{
     Cargo, Frame, Hand, Keys, PLAYERS_MAX, Packet, Pane, Play, Recorded, Setup, Shot, Sum, Wire,
 };
@@ -15,14 +16,14 @@ use crate::time::{Span, Time};
 use crate::world::{PlayerId, World};
 use std::collections::VecDeque;
 
-const STEP: Span = Span::millis(1);
+pub(super) const STEP: Span = Span::millis(1);
 /// A player looks, and decides, this often.
-const FRAME_MILLIS: u64 = 4;
+pub(super) const FRAME_MILLIS: u64 = 4;
 /// All players knock at this one.
 const SERVER: Peer = Peer::new([0xfd; 16], 1);
 
 /// Chance for what needs no secrets, because nothing leaves the run.
-struct Seeded(Dice);
+pub(super) struct Seeded(pub(super) Dice);
 
 impl Random for Seeded {
     fn fill(&mut self, bytes: &mut [u8]) {
@@ -31,10 +32,10 @@ impl Random for Seeded {
 }
 
 /// One direction of a line, and which of the recorded packets are under way on it.
-struct Way {
-    pipe: Pipe,
-    under_way: VecDeque<usize>,
-    before: Statistics,
+pub(super) struct Way {
+    pub(super) pipe: Pipe,
+    pub(super) under_way: VecDeque<usize>,
+    pub(super) before: Statistics,
 }
 
 struct Guest<G: Game> {
@@ -124,6 +125,7 @@ pub struct Running<P: Play> {
 ///     begins: Span::seconds(3),
 ///     length: Span::seconds(2),
 ///     hand: Default::default(),
+///     lockstep: None,
 /// };
 /// let recorded = run(&East, &setup);
 /// // What A sees of B is half a ping, two snapshots and a little old.
@@ -135,10 +137,13 @@ pub struct Running<P: Play> {
 /// # Panics
 /// If there are more than [`PLAYERS_MAX`] lines, or one that cannot be.
 pub fn run<P: Play>(play: &P, setup: &Setup) -> Recorded {
-    Running::new(play, setup.clone()).finish()
+    match setup.lockstep {
+        Some(_) => Party::new(play, setup.clone()).finish(),
+        None => Running::new(play, setup.clone()).finish(),
+    }
 }
 
-fn conditions(wire: &Wire) -> Conditions {
+pub(super) fn conditions(wire: &Wire) -> Conditions {
     Conditions {
         delay: wire.ping / 2,
         jitter: match wire.jitter {
@@ -162,9 +167,9 @@ impl<P: Play> Running<P> {
         let guests = (1..).zip(&setup.wires).map(|(number, wire)| {
             let way = |purpose: u64, silent: Option<(Span, Span)>| {
                 let seed = Dice::new(setup.seed, number << 8 | purpose).roll_u64();
-                let mut pipe = Pipe::new(seed, conditions(wire));
+                let begins = Time::ZERO + setup.begins;
+                let mut pipe = Pipe::new(seed, conditions(&wire.at(Time::ZERO, begins)));
                 if let Some((from, until)) = silent {
-                    let begins = Time::ZERO + setup.begins;
                     let outage =
                         Outage { begins: begins + from, ends: begins + until, holds: false };
                     pipe.add_outage(Time::ZERO, outage);
@@ -232,6 +237,17 @@ impl<P: Play> Running<P> {
         self.now >= self.recorded.begins
     }
 
+    /// A line that is bad for a while becomes so, and good again.
+    fn change_lines(&mut self) {
+        for (guest, wire) in self.guests.iter_mut().zip(&self.setup.wires) {
+            if wire.changes(self.now, self.recorded.begins) {
+                let conditions = conditions(&wire.at(self.now, self.recorded.begins));
+                guest.up.pipe.set_conditions(conditions.clone());
+                guest.down.pipe.set_conditions(conditions);
+            }
+        }
+    }
+
     /// From here on all is kept, and counters start.
     fn begin(&mut self) {
         for guest in &mut self.guests {
@@ -249,6 +265,7 @@ impl<P: Play> Running<P> {
     }
 
     fn step(&mut self) {
+        self.change_lines();
         let has_ticked = self.step_server();
         let millis = (self.now - Time::ZERO).as_micros() / 1000;
         let is_frame = millis.is_multiple_of(FRAME_MILLIS);
@@ -407,12 +424,18 @@ fn counted<G: Game>(server: &Server<G>, client: &Client<G>) -> [Sum; 2] {
     })
 }
 
-fn packet(player: u16, is_up: bool, sent: Time, bytes: usize, cargo: Cargo) -> Packet {
+pub(super) fn packet(player: u16, is_up: bool, sent: Time, bytes: usize, cargo: Cargo) -> Packet {
     let player = PlayerId(player);
-    Packet { player, is_up, sent, arrived: None, bytes: bytes as u32, cargo }
+    Packet { player, is_up, to: None, sent, arrived: None, bytes: bytes as u32, cargo }
 }
 
-fn send(way: &mut Way, recorded: &mut Recorded, is_kept: bool, packet: Packet, bytes: &[u8]) {
+pub(super) fn send(
+    way: &mut Way,
+    recorded: &mut Recorded,
+    is_kept: bool,
+    packet: Packet,
+    bytes: &[u8],
+) {
     let before = way.pipe.statistics().in_flight;
     way.pipe.push(packet.sent, bytes);
     if is_kept {
@@ -425,7 +448,7 @@ fn send(way: &mut Way, recorded: &mut Recorded, is_kept: bool, packet: Packet, b
 }
 
 /// Lines keep their order, so whoever arrives is the first of those under way.
-fn arrived(way: &mut Way, recorded: &mut Recorded, arrival: Time) {
+pub(super) fn arrived(way: &mut Way, recorded: &mut Recorded, arrival: Time) {
     if let Some(number) = way.under_way.pop_front()
         && let Some(packet) = recorded.packets.get_mut(number)
     {

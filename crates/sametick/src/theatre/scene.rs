@@ -2,6 +2,7 @@
 //! shows what it claims.
 
 use super::{Hand, Play, Recorded, Setup, Wire};
+use crate::lockstep;
 use crate::model::Model;
 use crate::time::Span;
 use crate::world::PlayerId;
@@ -31,6 +32,12 @@ pub struct Poster {
     pub focus: [f32; 3],
     /// Whether a clear line in the present would make its shots fairer.
     pub has_fairness: bool,
+    /// The lockstep model it is played under instead, without a server, by its name.
+    pub lockstep: Option<&'static str>,
+    /// How many play besides A and B, on lines like A's.
+    pub others: usize,
+    /// When B's line is as bad as it is said to be, in milliseconds of the scene; else all the time.
+    pub bad: Option<[u64; 2]>,
 }
 
 impl Poster {
@@ -38,7 +45,9 @@ impl Poster {
     pub fn setup(&self) -> Setup {
         let mut wires: Vec<Wire> =
             self.pings.iter().map(|ping| Wire::of(Span::millis(*ping))).collect();
-        wires[0].silent = self.silent.map(|[from, to]| (Span::millis(from), Span::millis(to)));
+        let spans = |[from, to]: [u64; 2]| (Span::millis(from), Span::millis(to));
+        wires.extend(std::iter::repeat_n(wires[0], self.others));
+        (wires[0].silent, wires[1].bad) = (self.silent.map(spans), self.bad.map(spans));
         Setup {
             seed: 7,
             rates: self.model.rates,
@@ -47,6 +56,7 @@ impl Poster {
             begins: self.begins,
             length: Span::seconds(self.seconds),
             hand: Hand::default(),
+            lockstep: self.lockstep.and_then(lockstep::Setup::named),
         }
     }
 }

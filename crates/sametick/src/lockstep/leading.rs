@@ -1,0 +1,235 @@
+//! What the leader decides: when the game begins, who plays from which tick, who has left, how fast it goes.
+
+use super::player::{Happening, Lockstep};
+use super::roster::Roster;
+use super::setup::Turns;
+use super::words::Word;
+use super::{KEPT_TICKS, Pace, STEPS_MAX};
+use crate::game::Game;
+use crate::time::{Span, Time};
+use crate::world::Tick;
+
+/// Nobody decides more often than this.
+const LEAD_EVERY: Span = Span::millis(20);
+
+/// How often the pace is thought over, and for how long it must be too slow before it is quickened.
+const PACE_EVERY: Span = Span::millis(500);
+const QUICKEN_AFTER: u32 = 6;
+
+/// For so many ticks those who left are remembered.
+const REMEMBERED_TICKS: u32 = 3600;
+const _: () = assert!(REMEMBERED_TICKS >= KEPT_TICKS);
+
+/// So often those who were given up are told where the game is.
+const CALL_BACK_EVERY: Span = Span::seconds(1);
+
+/// How far behind somebody may be to begin to play.
+const READY_TICKS: u32 = 20;
+
+/// After so long without a world somebody who came in asks anew.
+const WORLD_MAX: Span = Span::seconds(5);
+
+impl<G: Game> Lockstep<G> {
+    /// Decides what is to be decided.
+    pub(super) fn lead(&mut self, now: Time) {
+        if now - self.led_at < LEAD_EVERY || self.is_halted {
+            return;
+        }
+        self.led_at = now;
+        let Some(mut roster) = self.roster.clone() else { return };
+        let before = roster.clone();
+        if !roster.before.is_empty() {
+            self.confirm(&mut roster);
+        } else if roster.has_begun {
+            self.let_play(&mut roster);
+            self.let_go(now, &mut roster);
+            for member in roster.members.iter_mut().filter(|member| member.is_here()) {
+                let seen_at = self.contacts.get(&member.identity).and_then(|contact| contact.at);
+                member.at = seen_at.unwrap_or(member.at);
+            }
+            self.adapt(now, &mut roster);
+            roster.forget_before(Tick(self.executed().0.saturating_sub(REMEMBERED_TICKS)));
+            self.call_back(now, &roster);
+        } else {
+            self.start(&mut roster);
+        }
+        if roster != before {
+            let electors = |roster: &Roster| -> Vec<u64> {
+                roster.electors().map(|elector| elector.identity).collect()
+            };
+            if electors(&before) != electors(&roster) {
+                roster.before = electors(&before);
+            }
+            roster.version = roster.version.saturating_add(1);
+            self.adopt(now, roster);
+        }
+    }
+
+    /// A change of electors counts alone once enough of the old ones know of it.
+    fn confirm(&self, roster: &mut Roster) {
+        let version = roster.version as u8;
+        let knows = |identity: u64| {
+            let contact = self.contacts.get(&identity);
+            let has_forfeited = self.election.forfeited.contains(&identity);
+            let has_it = contact.is_some_and(|c| c.version == Some(version));
+            identity == self.identity || has_it || has_forfeited
+        };
+        if roster.is_quorum(knows) {
+            roster.before.clear();
+            roster.waits = false;
+        }
+    }
+
+    /// Who was given up may be looking for us where we no longer are.
+    fn call_back(&mut self, now: Time, roster: &Roster) {
+        if now - self.called_back_at < CALL_BACK_EVERY {
+            return;
+        }
+        self.called_back_at = now;
+        let is_away = |name: u64| roster.here().all(|member| member.name != name);
+        let gone = roster.members.iter().filter(|member| !member.is_here() && is_away(member.name));
+        let gone: Vec<_> = gone.map(|member| (member.identity, member.at)).collect();
+        let Some(at) = roster.leader().map(|leader| leader.at) else { return };
+        let word = Word::Notice { age: roster.age(), leader: self.identity, at };
+        gone.into_iter().for_each(|to| self.post(to, &word));
+    }
+
+    /// The beginning waits for everyone, and for everyone's roster.
+    fn start(&self, roster: &mut Roster) {
+        let version = roster.version as u8;
+        let is_ready = |identity: u64| {
+            let contact = self.contacts.get(&identity);
+            identity == self.identity
+                || contact.is_some_and(|c| c.version == Some(version) && c.executed.is_some())
+        };
+        let waiting = roster.here().filter(|member| member.wants_to_play);
+        let ready = waiting.filter(|member| is_ready(member.identity)).count();
+        if ready >= usize::from(roster.setup.players) {
+            roster.has_begun = true;
+            for member in roster.members.iter_mut().filter(|member| member.wants_to_play) {
+                member.plays_from = Some(Tick(1));
+            }
+        }
+    }
+
+    /// Who came late and has caught up plays from a tick on of which nobody has our command yet.
+    fn let_play(&self, roster: &mut Roster) {
+        let executed = self.executed();
+        let margin = self.ticks_to_all();
+        let from = Tick(self.newest_given().0.max(executed.0) + 1 + margin);
+        // Ticks in which nobody plays may have been stepped as such.
+        let from = from.max(roster.newest_named());
+        for member in &mut roster.members {
+            let contact = self.contacts.get(&member.identity);
+            let is_near = contact.and_then(|contact| contact.executed);
+            let is_near = is_near.is_some_and(|tick| tick.0 + READY_TICKS + margin >= executed.0);
+            if member.is_here() && member.wants_to_play && member.plays_from.is_none() && is_near {
+                member.plays_from = Some(from);
+            }
+        }
+    }
+
+    /// The newest tick of which others may have our command.
+    fn newest_given(&self) -> Tick {
+        match self.has_server() {
+            true => Tick(self.executed().0 + STEPS_MAX),
+            false => self.newest_own().unwrap_or(self.executed()),
+        }
+    }
+
+    /// How many ticks pass until everyone has heard something, and answered.
+    fn ticks_to_all(&self) -> u32 {
+        let takes = self.pace().tick_takes.as_micros().max(1);
+        let ways = self.contacts.values().map(super::contact::Contact::way_at_worst);
+        let worst = ways.max().unwrap_or(Span::ZERO);
+        (worst.as_micros() * 3 / takes).min(120) as u32 + 6
+    }
+
+    /// Who said goodbye leaves where its commands end; who is silent is given up.
+    fn let_go(&mut self, now: Time, roster: &mut Roster) {
+        let (executed, patience) = (self.executed(), roster.setup.patience);
+        let has_server = roster.setup.has_server();
+        let has_quorum = !has_server || self.has_quorum(now);
+        for member in roster.members.iter_mut().filter(|member| member.is_here()) {
+            let Some(contact) = self.contacts.get(&member.identity) else { continue };
+            let is_silent = now - contact.reached_at.min(contact.heard_at) >= patience;
+            let is_gone = is_silent || self.election.gone.contains(&member.identity);
+            let is_lost = contact.executed.is_none() && now - contact.began_at >= WORLD_MAX;
+            let has_never_played = member.plays_from.is_none();
+            let is_ours_to_say = has_never_played || (has_server && has_quorum);
+            if is_ours_to_say && (is_gone || contact.leaves || (has_never_played && is_lost)) {
+                member.leaves_at = Some(Tick(executed.0 + 1));
+            } else if !has_server && contact.leaves {
+                // It gives no more commands: what we have of it is all that anyone has, or will have.
+                let newest = self.streams.newest(member.seat).unwrap_or(executed);
+                let is_last = contact.last_given.is_some_and(|last| last <= newest);
+                if is_last {
+                    member.leaves_at = Some(Tick(newest.0 + 1));
+                }
+            } else if !has_server && is_gone {
+                // Others may have commands of it that we lack: they are asked.
+                self.election.wanted = true;
+            }
+        }
+        let here: Vec<u64> = roster.here().map(|member| member.identity).collect();
+        if has_server {
+            self.election.gone.retain(|identity| here.contains(identity));
+        }
+    }
+
+    /// What this machine needs: how long a word takes to the slowest of the others, in 16ths of a tick, and
+    /// how long a tick takes at least, in 10ths of a millisecond.
+    pub(super) fn own_needs(&self) -> Option<(u16, u16)> {
+        let roster = self.roster.as_ref()?;
+        if roster.setup.turns != Turns::Adaptive {
+            return None;
+        }
+        let takes = self.pace().tick_takes.as_micros().max(1);
+        let ways = self.contacts.values().map(super::contact::Contact::way_at_worst);
+        let way = ways.max().unwrap_or(Span::ZERO).as_micros() * 16 / takes;
+        let costs = self.tick_costs.as_micros() / 100;
+        Some((way.min(4095) as u16, costs.min(4095) as u16))
+    }
+
+    /// Turns as long as the slowest line needs, ticks as long as the slowest machine needs.
+    fn adapt(&mut self, now: Time, roster: &mut Roster) {
+        if roster.setup.turns != Turns::Adaptive || now - self.paced_at < PACE_EVERY {
+            return;
+        }
+        self.paced_at = now;
+        let all = || self.needs.values().copied().chain(self.own_needs());
+        let way = all().map(|(way, _)| u32::from(way)).max().unwrap_or(0);
+        let costs = all().map(|(_, costs)| u64::from(costs) * 100).max().unwrap_or(0);
+        // A word is sent at the end of a turn and must be there before the one after the next begins.
+        let turn_ticks = (way.div_ceil(16) + 1).clamp(2, 31) as u8;
+        let slowest = roster.setup.tick_length.as_micros() * 4;
+        let tick_takes = Span::micros(costs.clamp(roster.setup.tick_length.as_micros(), slowest));
+        let Some((from, pace)) = roster.paces.last().copied() else { return };
+        if from > self.executed() {
+            return;
+        }
+        let wanted = Pace { turn_ticks, tick_takes };
+        let is_slower = turn_ticks > pace.turn_ticks || tick_takes > pace.tick_takes;
+        let is_quicker = turn_ticks + 1 < pace.turn_ticks || tick_takes < pace.tick_takes;
+        self.quicker_for = if is_quicker && !is_slower { self.quicker_for + 1 } else { 0 };
+        if !is_slower && self.quicker_for < QUICKEN_AFTER {
+            return;
+        }
+        self.quicker_for = 0;
+        let soonest = self.newest_given().0 + 1 + self.ticks_to_all();
+        let turns = (soonest - from.0).div_ceil(u32::from(pace.turn_ticks));
+        let at = Tick(from.0 + turns * u32::from(pace.turn_ticks));
+        roster.paces.push((at, wanted));
+        if roster.paces.len() > 2 {
+            roster.paces.remove(0);
+        }
+    }
+
+    /// Stops: somebody's world is another.
+    pub(super) fn halt(&mut self) {
+        if !self.is_halted {
+            self.is_halted = true;
+            self.events.push(Happening::Halted);
+        }
+    }
+}
