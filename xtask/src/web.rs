@@ -16,6 +16,8 @@ use wasm_bindgen_cli_support::Bindgen;
 const WASM: &str = "wasm32-unknown-unknown";
 const PACKAGE: &str = "sametick-web";
 const NAME: &str = "sametick_web";
+/// Each is a feature of the package, and has a wasm of its own.
+const PAGES: [&str; 2] = ["play", "theatre"];
 /// What of apps/web is part of the page as it is: files beside its manifest, and a folder.
 const PAGE_FILES: [&str; 3] = ["html", "ico", "webmanifest"];
 const PAGE_FOLDER: &str = "page";
@@ -55,18 +57,24 @@ pub(crate) fn run(web: &Web) -> Result<ExitCode> {
     let out = web.out.clone().unwrap_or_else(|| target.join("web"));
     let build = web.build.clone().unwrap_or_else(|| target.join("web-build"));
     need_target()?;
-    let wasm = compile(&root, &build, web.release)?;
+    let mut compiled = Vec::new();
+    for page in PAGES {
+        compiled.push((page, compile(&root, &build, page, web.release)?));
+    }
     if out.exists() {
         fs::remove_dir_all(&out).with_context(|| format!("cannot empty {}", out.display()))?;
     }
     fs::create_dir_all(&out).with_context(|| format!("cannot make {}", out.display()))?;
-    Bindgen::new()
-        .input_path(&wasm)
-        .web(true)?
-        .omit_default_module_path(false)
-        .typescript(false)
-        .generate(&out)
-        .context("wasm-bindgen cannot make a page of it")?;
+    for (page, wasm) in compiled {
+        Bindgen::new()
+            .input_path(&wasm)
+            .out_name(&format!("sametick_{page}"))
+            .web(true)?
+            .omit_default_module_path(false)
+            .typescript(false)
+            .generate(&out)
+            .context("wasm-bindgen cannot make a page of it")?;
+    }
     copy_page(&root.join("apps/web"), &out)?;
     let mut files = Vec::new();
     list(&out, "", &mut files)?;
@@ -104,10 +112,12 @@ fn need_target() -> Result<()> {
     Ok(())
 }
 
-fn compile(root: &Path, build: &Path, is_release: bool) -> Result<PathBuf> {
+/// Compiles what one page needs.
+fn compile(root: &Path, build: &Path, page: &str, is_release: bool) -> Result<PathBuf> {
     let profile = if is_release { "wasm" } else { "wasm-quick" };
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(root).args(["build", "--locked", "--lib", "--package", PACKAGE]);
+    cargo.args(["--no-default-features", "--features", page]);
     cargo.args(["--target", WASM, "--profile", profile, "--target-dir"]).arg(build);
     NOT_FOR_WASM.iter().for_each(|name| _ = cargo.env_remove(name));
     // What a build script was told of its own package is not meant for another.
@@ -120,7 +130,11 @@ fn compile(root: &Path, build: &Path, is_release: bool) -> Result<PathBuf> {
     if !cargo.status().context("cannot start cargo")?.success() {
         bail!("apps/web does not compile for {WASM}: see above");
     }
-    Ok(build.join(WASM).join(profile).join(NAME).with_extension("wasm"))
+    let made = build.join(WASM).join(profile).join(NAME).with_extension("wasm");
+    // The next page's has the same name.
+    let kept = made.with_file_name(format!("sametick_{page}.wasm"));
+    fs::copy(&made, &kept).with_context(|| format!("cannot keep {}", kept.display()))?;
+    Ok(kept)
 }
 
 fn copy_page(from: &Path, to: &Path) -> Result<()> {

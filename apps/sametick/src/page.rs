@@ -126,7 +126,7 @@ pub(crate) fn alone(page: SocketAddr) -> anyhow::Result<WebLink> {
 /// Writes all that the theatre needs into a folder that any host can serve; how many bytes that is.
 pub(crate) fn write_theatre(folder: &Path) -> anyhow::Result<usize> {
     let is_wanted =
-        |path: &str| ["theatre", "sametick_web", "snippets/"].iter().any(|of| path.starts_with(of));
+        |path: &str| ["theatre", "sametick_theatre"].iter().any(|of| path.starts_with(of));
     let bytes = files::write(folder, is_wanted)?;
     // What hosts answer with when only the folder is asked for.
     let copied = std::fs::copy(folder.join("theatre.html"), folder.join("index.html"))?;

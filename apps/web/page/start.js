@@ -1,5 +1,5 @@
 // Starts the page; the rest is wasm. `window.sametick` is for tests: what it holds is described in src/app/trial.rs.
-import init, { choose as set, exhibit, fly, hold, leave, walk } from "./sametick_web.js";
+import init, { choose as set, exhibit, fly, hold, leave, walk } from "./sametick_play.js";
 
 try {
   await init();

@@ -1,6 +1,6 @@
 // The theatre's page: asks wasm for a run, keeps it, and draws any moment of it. All numbers come from the run; nothing
 // here knows a game. `window.sametick` is for tests: status() tells what is on screen.
-import init, { Theatre } from "./sametick_web.js";
+import init, { Theatre } from "./sametick_theatre.js";
 import { LETTERS, drawPane } from "./theatre-draw.js";
 import { drawPlot, drawWire, packetAt, sightsOf, windowOf, wordsOf } from "./theatre-wire.js";
 

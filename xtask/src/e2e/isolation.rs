@@ -34,7 +34,7 @@ pub(super) async fn run(stage: &Stage) -> Result<()> {
 
 /// A program that is not released serves its files as they are.
 fn weigh(server: &Server) -> Result<()> {
-    let answer = server.get("/sametick_web_bg.wasm", &["Accept-Encoding: br"])?.to_lowercase();
+    let answer = server.get("/sametick_play_bg.wasm", &["Accept-Encoding: br"])?.to_lowercase();
     let value = |name: &str| answer.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
     ensure!(value("content-type:") == Some("application/wasm"), "the wasm has another type");
     if value("content-encoding:") == Some("br") {

@@ -15,7 +15,7 @@ use super::host::Host;
 const WIDE: (u32, u32) = (1280, 720);
 const NARROW: (u32, u32) = (390, 844);
 /// All that is fetched, as it lies on the host: 2 MB, as folders are measured.
-const FOLDER_BYTES_MAX: u64 = 2 << 20;
+const FOLDER_BYTES_MAX: u64 = 2_000_000;
 /// The first scene has stopped at its moment so long after it began to play, by the page's own clock. Eight seconds are
 /// for all of it; how long a machine takes to fetch the page and play the run is told, and is no defect of the page.
 const MOMENT_MILLIS_MAX: f64 = 6_000.0;
