@@ -357,29 +357,3 @@ impl Wire {
         self.bad.is_some_and(|(from, until)| now == began + from || now == began + until)
     }
 }
-
-impl Recorded {
-    /// In lockstep: for whom most wait in a frame, if anyone waits.
-    pub fn awaited(&self, frame: usize) -> Option<PlayerId> {
-        let panes = self.frames.get(frame).map(|frame| &frame.panes[..]).unwrap_or_default();
-        let mut votes = [0; PLAYERS_MAX];
-        for player in panes.iter().flat_map(|pane| &pane.awaits) {
-            votes.get_mut(usize::from(player.0)).into_iter().for_each(|votes| *votes += 1);
-        }
-        let (most, votes) = (0..).zip(votes).max_by_key(|(player, votes)| (*votes, -*player))?;
-        (votes > 0).then_some(PlayerId(most as u16))
-    }
-
-    /// For how long a pane stood still at most.
-    pub fn stood(&self, pane: usize) -> Span {
-        let (mut since, mut longest) = (Span::ZERO, Span::ZERO);
-        let tick = |number: usize| self.frames[number].panes.get(pane).map(|pane| pane.tick);
-        for number in 1..self.frames.len() {
-            if tick(number) != tick(number - 1) {
-                longest = longest.max(self.frames[number].at - since);
-                since = self.frames[number].at;
-            }
-        }
-        longest
-    }
-}

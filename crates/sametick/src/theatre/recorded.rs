@@ -1,6 +1,6 @@
 //! What is kept of a scene: every pane of every tick, every packet, every shot; and what can be measured of it.
 
-use super::Hand;
+use super::{Hand, PLAYERS_MAX};
 use crate::entity::EntityId;
 use crate::lockstep;
 use crate::rates::Rates;
@@ -213,6 +213,30 @@ pub struct Recorded {
 }
 
 impl Recorded {
+    /// In lockstep: for whom most wait in a frame, if anyone waits.
+    pub fn awaited(&self, frame: usize) -> Option<PlayerId> {
+        let panes = self.frames.get(frame).map(|frame| &frame.panes[..]).unwrap_or_default();
+        let mut votes = [0; PLAYERS_MAX];
+        for player in panes.iter().flat_map(|pane| &pane.awaits) {
+            votes.get_mut(usize::from(player.0)).into_iter().for_each(|votes| *votes += 1);
+        }
+        let (most, votes) = (0..).zip(votes).max_by_key(|(player, votes)| (*votes, -*player))?;
+        (votes > 0).then_some(PlayerId(most as u16))
+    }
+
+    /// For how long a pane stood still at most.
+    pub fn stood(&self, pane: usize) -> Span {
+        let (mut since, mut longest) = (Span::ZERO, Span::ZERO);
+        let tick = |number: usize| self.frames[number].panes.get(pane).map(|pane| pane.tick);
+        for number in 1..self.frames.len() {
+            if tick(number) != tick(number - 1) {
+                longest = longest.max(self.frames[number].at - since);
+                since = self.frames[number].at;
+            }
+        }
+        longest
+    }
+
     /// The shapes of a pane; the server's is the first.
     pub fn shapes(&self, frame: usize, pane: usize) -> &[Shape] {
         let pane = self.frames.get(frame).and_then(|frame| frame.panes.get(pane));
