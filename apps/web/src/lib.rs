@@ -1,6 +1,6 @@
 //! The page on which the arena is played in a browser: one canvas, some HTML, the same rules and the same library as
-//! the server; and the theatre, a page of its own. Each has a wasm of its own, by the features `play` and `theatre`, so that
-//! neither loads what the other needs. What knows no browser is built and tested natively too.
+//! the server; and the theatre, a page of its own. Each has a wasm of its own, by the features `play` and `theatre`,
+//! so that neither loads what the other needs. What knows no browser is built and tested natively too.
 
 // Natively there is no page that would use it.
 #![cfg_attr(not(target_arch = "wasm32"), allow(dead_code))]
