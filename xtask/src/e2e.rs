@@ -74,14 +74,8 @@ pub(crate) fn run(options: &EndToEnd) -> Result<ExitCode> {
         let wanted = |name: &&&str| options.filter.as_ref().is_none_or(|part| name.contains(part));
         let mut failed = 0;
         for name in TESTS.iter().filter(wanted) {
-            let mut result = run_one(name, &stage).await;
+            let result = run_one(name, &stage).await;
             stage.driver.close().await;
-            if let Err(error) = &result {
-                // Browsers on busy machines stumble now and then; what is wrong is wrong twice.
-                println!("e2e: {name}: once more, because {error:#}");
-                result = run_one(name, &stage).await;
-                stage.driver.close().await;
-            }
             match result {
                 Ok(()) => println!("e2e: {name}: ok"),
                 Err(error) => {
