@@ -142,6 +142,15 @@ impl Road for Inside {
     fn truth(&self) -> Option<&World<Entity>> {
         Some(self.server.world())
     }
+
+    #[cfg(test)]
+    fn screens(&self) -> Vec<(sametick::PlayerId, Tick, &World<Entity>)> {
+        let seen = self.bots.iter().filter_map(|bot| {
+            let (me, shown) = bot.client.me().zip(bot.client.shown())?;
+            Some((me, bot.thought, shown))
+        });
+        seen.collect()
+    }
 }
 
 impl Player {

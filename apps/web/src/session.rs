@@ -28,6 +28,11 @@ pub(crate) trait Road {
     fn truth(&self) -> Option<&World<Entity>> {
         None
     }
+    /// What each player of its own sees, and the tick it is at.
+    #[cfg(test)]
+    fn screens(&self) -> Vec<(PlayerId, sametick::Tick, &World<Entity>)> {
+        Vec::new()
+    }
     /// How many datagrams were pushed out by newer ones while nobody looked.
     fn dropped(&self) -> u64 {
         0
