@@ -175,7 +175,13 @@ impl Machine {
         game.take_effects();
         for event in game.take_events() {
             match event {
-                Happening::Desynced(desync) => write_down(&desync)?,
+                Happening::Desynced(desync) => {
+                    write_down(&desync)?;
+                    bail!("the worlds are not the same any more: see above");
+                }
+                Happening::Over if self.began_at.is_none() => {
+                    bail!("the game never began: nobody answers, or too few came");
+                }
                 Happening::Refused(refusal) => bail!("they do not let us in: {refusal:?}"),
                 Happening::Came(..) => _ = self.began_at.get_or_insert(now),
                 _ if options.json => {}

@@ -28,7 +28,7 @@ const INSIGHTS = {
   quake: "Your own feet lag", quakeworld: "Others run on, for 100 ms at most", quake3: "Perfect aim misses",
   half_life: "Perfect aim hits, and the victim was safe", doom3: "Others are in the present, and jump when they turn",
   fpsci: "Both screens say hit, and one is taken back", doom1993: "One late packet stops everyone",
-  packet_server: "The relay walks the late player on", age_of_empires: "Turns widen, orders wait, nobody stalls",
+  packet_server: "The relay walks the late player on", age_of_empires: "Turns widen, and orders wait",
   rollback: "Others are guessed, and ticks are stepped again",
 };
 // How numbers stand in what wasm hands over.

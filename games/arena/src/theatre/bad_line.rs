@@ -67,7 +67,11 @@ impl Scene for BadLine {
         let (first, last) = (shown.frames.get(from)?, shown.frames.get(to)?);
         let tick = shown.tick_length.as_millis_f64();
         // What is awaited in the first second: later everyone has made up for it.
-        let waiting = (from..to).find(|frame| shown.awaited(*frame).is_some());
+        let waiting = (from..to).find(|frame| {
+            let waits =
+                shown.frames[*frame].panes.get(A).is_some_and(|pane| !pane.awaits.is_empty());
+            waits && shown.awaited(*frame) == Some(PlayerId(1))
+        });
         let stood = shown.stood(A);
         let waits = |frame: &sametick::theatre::Frame| f64::from(frame.panes[A].delay_ticks) * tick;
         let later = format!(
