@@ -54,7 +54,7 @@ function framesOf(numbers) {
     const frame = { at: numbers[at++], tick: numbers[at++], panes: [] };
     for (let index = 0; index < 3; index++) {
       const count = numbers[at++];
-      const pane = { tick: numbers[at++], margin: numbers[at++], correction: numbers[at++], age: numbers[at++], error: numbers[at++], own: numbers[at++], sees: numbers[at++] > 0, delay: numbers[at++], shapes: [] };
+      const pane = { tick: numbers[at++], margin: numbers[at++], correction: numbers[at++], age: numbers[at++], error: numbers[at++], own: numbers[at++], sees: numbers[at++] > 0, delay: numbers[at++], again: numbers[at++], shapes: [] };
       for (let shape = 0; shape < count; shape++, at += SHAPE_NUMBERS) {
         pane.shapes.push({
           id: numbers[at], kind: numbers[at + 1], owner: numbers[at + 2], x: numbers[at + 3], y: numbers[at + 4], z: numbers[at + 5],

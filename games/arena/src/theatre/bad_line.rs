@@ -110,7 +110,12 @@ impl Scene for BadLine {
                 format!("Nobody stood still. A stepped **{again}** ticks again, to put B right.")
             }
         };
-        let frame = shown.frame_at(Span::millis(BAD[0] + 1_000));
+        let stepped = |frame: usize| shown.frames[frame].panes[A].repredicted;
+        let frame = match again {
+            0 => shown.frame_at(Span::millis(BAD[0] + 1_000)),
+            // Where most were at once.
+            _ => (from + 1..to).max_by_key(|frame| stepped(*frame) - stepped(frame - 1))?,
+        };
         Some(Moment { frame, caption, seconds: 0.0, metres: 0.0 })
     }
 }
