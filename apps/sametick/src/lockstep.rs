@@ -71,7 +71,7 @@ pub(crate) fn run(options: &Options, setup: Setup) -> anyhow::Result<()> {
     loop {
         let now = clock.now();
         for machine in &mut machines {
-            machine.drive(now, &ground, options)?;
+            machine.drive(&clock, &ground, options)?;
             machine.compare(&mut ledger);
         }
         // The time of play begins when everyone has come.
@@ -166,21 +166,30 @@ fn begin(
 }
 
 /// What must be the same for two programs to play together.
-const BUILD: u64 = build_of(env!("CARGO_PKG_VERSION"));
+const BUILD: u64 = build_of(sametick_arena::RULES);
 
 impl Machine {
-    fn drive(&mut self, now: Time, ground: &Ground, options: &Options) -> anyhow::Result<()> {
+    fn drive(&mut self, clock: &Clock, ground: &Ground, options: &Options) -> anyhow::Result<()> {
+        let now = clock.now();
         drive_mesh(&mut self.mesh, &mut self.link, now, &mut SystemRandom::new());
         let game = self.mesh.game_mut();
         game.take_effects();
         for event in game.take_events() {
             match event {
-                Happening::Desynced(desync) => write_down(&desync)?,
+                Happening::Desynced(desync) => {
+                    write_down(&desync)?;
+                    bail!("the worlds are not the same any more: see above");
+                }
+                Happening::Over if self.began_at.is_none() => {
+                    bail!("the game never began: nobody answers, or too few came");
+                }
                 Happening::Refused(refusal) => bail!("they do not let us in: {refusal:?}"),
                 Happening::Came(..) => _ = self.began_at.get_or_insert(now),
                 _ if options.json => {}
                 Happening::Leads(player) => eprintln!("player {} leads", player.0),
                 Happening::Halted => eprintln!("somebody's world is another: the game stops"),
+                Happening::Paused => eprintln!("too few can be reached: the game waits for them"),
+                Happening::LeftBehind => eprintln!("the others went on: asking to be let in again"),
                 _ => {}
             }
         }
@@ -191,6 +200,8 @@ impl Machine {
             self.thought = world.tick();
             let command = self.bot.think(world, me, &ground.content, dt.min(1.0));
             self.mesh.command(command);
+            // Where turns adapt, the slowest machine sets the pace.
+            self.mesh.game_mut().set_tick_costs((clock.now() - now) / u64::from(ticks));
         }
         Ok(())
     }
@@ -237,13 +248,13 @@ fn farewell(
         machines[index].mesh.close(clock.now());
         while !machines[index].mesh.game().is_over() && clock.now() < began + GOODBYE {
             for machine in machines.iter_mut() {
-                machine.drive(clock.now(), ground, options)?;
+                machine.drive(clock, ground, options)?;
             }
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
         let now = clock.now();
         machines[index].mesh.hang_up(now);
-        machines[index].drive(now, ground, options)?;
+        machines[index].drive(clock, ground, options)?;
     }
     Ok(())
 }

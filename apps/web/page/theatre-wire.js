@@ -100,6 +100,7 @@ export function drawWire(canvas, run, t) {
   context.lineWidth = 1.5;
   lanes.forEach((y) => { context.beginPath(); context.moveTo(LEFT, y); context.lineTo(width, y); context.stroke(); });
   if (run.blocks.length) sights(context, run, lanes, toX);
+  if (run.model === "rollback") loops(context, run, t, lanes, toX);
   for (const shot of run.shots) {
     context.fillStyle = shot.hit ? COLOURS[shot.by] : PAPER;
     context.strokeStyle = COLOURS[shot.by];
@@ -183,6 +184,33 @@ function sights(context, run, lanes, toX) {
       context.font = "12px system-ui, sans-serif";
       context.fillStyle = PAPER;
       if (right - left > 60) context.fillText(player ? "B sees A" : "A sees B", left + 6, y + 11);
+    }
+  });
+}
+
+// Where a guess was wrong and ticks were stepped again: a loop as wide as they are long. The widest in view is named.
+function loops(context, run, t, lanes, toX) {
+  const perTick = run.frames.length > 1 ? (run.frames.at(-1).at - run.frames[0].at) / (run.frames.length - 1) : 0;
+  [1, 2].forEach((pane) => {
+    const [y, away] = pane === 1 ? [lanes[0], -1] : [lanes[2], 1];
+    let widest = null;
+    for (let index = 1; index < run.frames.length; index++) {
+      const frame = run.frames[index];
+      if (Math.abs(frame.at - t) > 1.2) continue;
+      const ticks = frame.panes[pane].again - run.frames[index - 1].panes[pane].again;
+      if (ticks < 2) continue;
+      const [right, left] = [toX(frame.at), toX(frame.at - ticks * perTick)];
+      context.strokeStyle = COLOURS[pane - 1];
+      context.lineWidth = 1.5;
+      context.beginPath();
+      context.ellipse((left + right) / 2, y, (right - left) / 2, 12, 0, 0, away * Math.PI, away < 0);
+      context.stroke();
+      if (!widest || ticks > widest.ticks) widest = { ticks, x: (left + right) / 2 };
+    }
+    if (widest) {
+      context.font = "12px system-ui, sans-serif";
+      context.fillStyle = COLOURS[pane - 1];
+      context.fillText(`${widest.ticks} ticks replayed`, widest.x - 40, y + (away < 0 ? -16 : 24));
     }
   });
 }

@@ -28,7 +28,7 @@ const INSIGHTS = {
   quake: "Your own feet lag", quakeworld: "Others run on, for 100 ms at most", quake3: "Perfect aim misses",
   half_life: "Perfect aim hits, and the victim was safe", doom3: "Others are in the present, and jump when they turn",
   fpsci: "Both screens say hit, and one is taken back", doom1993: "One late packet stops everyone",
-  packet_server: "The relay walks the late player on", age_of_empires: "Turns widen, orders wait, nobody stalls",
+  packet_server: "The relay walks the late player on", age_of_empires: "Turns widen, and orders wait",
   rollback: "Others are guessed, and ticks are stepped again",
 };
 // How numbers stand in what wasm hands over.
@@ -54,7 +54,7 @@ function framesOf(numbers) {
     const frame = { at: numbers[at++], tick: numbers[at++], panes: [] };
     for (let index = 0; index < 3; index++) {
       const count = numbers[at++];
-      const pane = { tick: numbers[at++], margin: numbers[at++], correction: numbers[at++], age: numbers[at++], error: numbers[at++], own: numbers[at++], sees: numbers[at++] > 0, delay: numbers[at++], shapes: [] };
+      const pane = { tick: numbers[at++], margin: numbers[at++], correction: numbers[at++], age: numbers[at++], error: numbers[at++], own: numbers[at++], sees: numbers[at++] > 0, delay: numbers[at++], again: numbers[at++], shapes: [] };
       for (let shape = 0; shape < count; shape++, at += SHAPE_NUMBERS) {
         pane.shapes.push({
           id: numbers[at], kind: numbers[at + 1], owner: numbers[at + 2], x: numbers[at + 3], y: numbers[at + 4], z: numbers[at + 5],

@@ -185,6 +185,7 @@ impl App {
         if let Some(session) = &mut self.session {
             session.frame(now, command);
             work.repredicted = self.clock.now() - now;
+            session.worked(work.repredicted);
             self.costs.0 = work.repredicted.as_millis_f64();
             let observed = session.observe();
             self.health.frame(session.now(), work, observed);
@@ -303,6 +304,7 @@ impl App {
                     keep_ticket(self.ticket.as_ref());
                 }
             }
+            Standing::Stopped(reason) => self.notice = Some(reason.clone()),
             Standing::Lost(reason) if self.joining.is_none() => {
                 self.notice = Some(format!("{reason} Trying again."));
                 // A ticket that was refused is of no use.

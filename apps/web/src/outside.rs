@@ -203,7 +203,7 @@ impl News {
 }
 
 /// What must be the same for two programs to play in lockstep.
-const BUILD: u64 = build_of(env!("CARGO_PKG_VERSION"));
+const BUILD: u64 = build_of(sametick_arena::RULES);
 
 /// Who this page is to other machines, as long as it is open.
 fn identity_by(random: &mut dyn Random) -> Identity {

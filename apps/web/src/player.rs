@@ -30,6 +30,8 @@ pub(crate) enum News {
     GameChanged(u64),
     /// It is over, and why.
     Lost(String),
+    /// It is over for good, and why: to come back would help nobody.
+    Stopped(String),
 }
 
 impl Player {
@@ -184,7 +186,13 @@ fn news_of_mesh(event: Happening) -> Option<News> {
         Happening::Joined(_) => Some(News::Joined),
         Happening::Refused(Refusal::Build) => lost("They play another version of the game."),
         Happening::Refused(refusal) => lost(&format!("They do not let us in: {refusal:?}.")),
-        Happening::Halted => lost("Somebody's world is not ours: the game has stopped."),
+        Happening::Desynced(desync) => Some(News::Stopped(format!(
+            "Since tick {} our world is not that of player {}: {}. The game has stopped.",
+            desync.tick.0, desync.with.0, desync.first
+        ))),
+        Happening::Halted => {
+            Some(News::Stopped("Somebody's world is another: the game has stopped.".into()))
+        }
         Happening::Over => lost("The game is over."),
         _ => None,
     }

@@ -54,6 +54,8 @@ pub(crate) enum Standing {
     Playing,
     /// Over, and why.
     Lost(String),
+    /// Over for good, and why.
+    Stopped(String),
 }
 
 /// One player's match.
@@ -116,8 +118,8 @@ impl Session {
         for news in self.player.take_news() {
             self.heed(now, news);
         }
-        if let (Some(reason), false) = (self.road.end(), matches!(self.standing, Standing::Lost(_)))
-        {
+        let is_over = matches!(self.standing, Standing::Lost(_) | Standing::Stopped(_));
+        if let (Some(reason), false) = (self.road.end(), is_over) {
             self.standing = Standing::Lost(reason);
         }
         self.now = now;
@@ -147,7 +149,10 @@ impl Session {
     fn heed(&mut self, now: Time, news: News) {
         match news {
             News::Joined => self.standing = Standing::Playing,
+            // The first word says most.
+            News::Lost(_) | News::Stopped(_) if matches!(self.standing, Standing::Stopped(_)) => {}
             News::Lost(reason) => self.standing = Standing::Lost(reason),
+            News::Stopped(reason) => self.standing = Standing::Stopped(reason),
             News::GameChanged(name) => match (find_content(name), &mut self.player) {
                 (Some(content), Player::Client(client)) => {
                     self.content = content.clone();
@@ -160,6 +165,13 @@ impl Session {
                     )
                 }
             },
+        }
+    }
+
+    /// Says how long the match took on the processor.
+    pub(crate) fn worked(&mut self, span: Span) {
+        if let Player::Mesh(mesh, _) = &mut self.player {
+            mesh.game_mut().set_tick_costs(span);
         }
     }
 

@@ -70,7 +70,7 @@ impl Performance {
 
     /// Every frame: its second, its tick, and of the first three panes each its count of shapes, its tick, its margin
     /// and its correction, the age of the other, the error of the other and of its own, whether the other is in sight,
-    /// and how long commands wait in lockstep; then the shapes.
+    /// how long commands wait in lockstep, and how many ticks were stepped again so far; then the shapes.
     pub(crate) fn frames(&self, from: usize) -> Vec<f32> {
         let recorded = self.recorded();
         let mut numbers = Vec::new();
@@ -89,6 +89,7 @@ impl Performance {
                     if index == 0 { 0.0 } else { recorded.error(number, index, true) },
                     f32::from(u8::from(self.sees(number, index))),
                     pane.delay_ticks as f32 * recorded.tick_length.as_millis_f64() as f32,
+                    pane.repredicted as f32,
                 ]);
                 for shape in recorded.shapes(number, index) {
                     let kind = match shape.kind {

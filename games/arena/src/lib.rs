@@ -70,3 +70,10 @@ pub use seat::{NAME_BYTES_MAX, Seat};
 pub use target::{TARGET_HALF_METRES, TARGET_HEALTH, Target};
 pub use trace::{anything, trace};
 pub use weapon::{Weapon, WeaponTuning};
+
+/// A number for all sources and maps that these rules are made of: two programs that have the same step worlds alike.
+///
+/// ```
+/// assert!(sametick_arena::RULES.parse::<u64>().is_ok());
+/// ```
+pub const RULES: &str = env!("SAMETICK_RULES");

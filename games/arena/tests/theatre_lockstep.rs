@@ -1,6 +1,6 @@
 //! The claims of the scene "One bad line": measured, on seeded runs, under every lockstep model.
 
-use sametick::theatre::{Recorded, Scene, Setup, run};
+use sametick::theatre::{HEADERS_BYTES, Recorded, Scene, Setup, run};
 use sametick::{PlayerId, Span, lockstep};
 use sametick_arena::theatre::BadLine;
 use std::collections::BTreeMap;
@@ -145,4 +145,28 @@ fn under_a_server_nobody_waits_and_b_is_seen_as_it_was() {
         packet.arrived.unwrap() - packet.sent
     };
     assert_eq!([up(1_000), up(5_000)], [Span::millis(15), Span::millis(150)]);
+}
+
+#[test]
+fn the_moment_shows_a_waiting_for_b() {
+    let scene = BadLine::default();
+    let shown = under("doom1993");
+    let moment = scene.moment(&shown).expect("they wait");
+    let frame = &shown.frames[moment.frame];
+    assert_eq!(shown.awaited(moment.frame), Some(PlayerId(1)));
+    assert_eq!(frame.panes[A].awaits, [PlayerId(1)], "{}", frame.at);
+}
+
+#[test]
+fn what_the_lines_carried_is_what_the_connections_counted() {
+    for name in ["doom1993", "packet_server", "age_of_empires", "rollback"] {
+        let shown = under(name);
+        for (sums, counted) in shown.sums.iter().zip(&shown.channel) {
+            for (sum, counted) in sums.iter().zip(counted) {
+                let bytes = counted.bytes - HEADERS_BYTES * counted.packets;
+                assert_eq!((sum.packets, sum.bytes), (counted.packets, bytes), "{name}");
+                assert!(sum.packets > 100, "{name}: {}", sum.packets);
+            }
+        }
+    }
 }

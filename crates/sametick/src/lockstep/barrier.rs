@@ -202,7 +202,12 @@ impl<G: Game> Lockstep<G> {
             }
             return;
         }
-        if !is_newer || self.election.has_promised_beyond(roster.epoch) {
+        // Only those we play with say who plays, and nobody says by other rules.
+        let is_strange = self
+            .roster
+            .as_ref()
+            .is_some_and(|known| known.member(from.0).is_none() || known.setup != roster.setup);
+        if !is_newer || is_strange || self.election.has_promised_beyond(roster.epoch) {
             return;
         }
         match (is_in, roster.leader().map(|leader| (leader.identity, leader.at))) {

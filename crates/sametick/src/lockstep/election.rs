@@ -337,9 +337,7 @@ impl<G: Game> Lockstep<G> {
 
     /// The newest tick of which everything is known.
     fn complete(&self) -> Tick {
-        let executed = self.executed();
-        let known = (1..).take_while(|i| self.is_known(Tick(executed.0 + i))).count();
-        Tick(executed.0 + known as u32)
+        self.known_up_to(self.executed())
     }
 
     /// Somebody who plays asks to be let in: it has begun anew.

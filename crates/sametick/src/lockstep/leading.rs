@@ -51,6 +51,7 @@ impl<G: Game> Lockstep<G> {
             roster.forget_before(Tick(self.executed().0.saturating_sub(REMEMBERED_TICKS)));
             self.call_back(now, &roster);
         } else {
+            self.clear_lobby(now, &mut roster);
             self.start(&mut roster);
         }
         if roster != before {
@@ -63,6 +64,20 @@ impl<G: Game> Lockstep<G> {
             roster.version = roster.version.saturating_add(1);
             self.adopt(now, roster);
         }
+    }
+
+    /// Before the game begins nobody waits for those who went, or came and fell silent.
+    fn clear_lobby(&mut self, now: Time, roster: &mut Roster) {
+        let patience = roster.setup.patience;
+        let (own, contacts, election) = (self.identity, &self.contacts, &mut self.election);
+        roster.members.retain(|member| {
+            let contact = contacts.get(&member.identity);
+            let is_silent = contact.is_some_and(|contact| now - contact.heard_at >= patience);
+            let leaves = contact.is_some_and(|contact| contact.leaves);
+            let is_gone = is_silent || leaves || election.gone.contains(&member.identity);
+            member.identity == own || !is_gone
+        });
+        election.gone.retain(|identity| roster.members.iter().any(|m| m.identity == *identity));
     }
 
     /// A change of electors counts alone once enough of the old ones know of it.

@@ -2,7 +2,7 @@
 
 use super::player::{ANYONE, Identity, Lockstep, Role};
 use super::setup::Setup;
-use crate::channel::{CloseReason, Event, Settings};
+use crate::channel::{CloseReason, Event, Settings, Statistics};
 use crate::endpoint::{Answer, Dialer, DialerEvent, Listener, ListenerConfig, ListenerEvent};
 use crate::game::Game;
 use crate::peer::Peer;
@@ -117,6 +117,13 @@ impl<G: Game> Mesh<G> {
     /// What the player asks for from now on.
     pub fn command(&mut self, wish: G::Command) {
         self.game.command(wish);
+    }
+
+    /// What the connections to a session have counted as sent, if there are any.
+    pub fn statistics(&self, session: u64) -> impl Iterator<Item = Statistics> {
+        let dials = self.dials.values().filter(move |dial| dial.session == Some(session));
+        let guest = self.guests.get(&session).and_then(|guest| self.listener.statistics(*guest));
+        dials.filter_map(|dial| dial.dialer.statistics()).chain(guest)
     }
 
     /// Says goodbye; call [`advance`](Mesh::advance) until the game is over.

@@ -88,7 +88,9 @@ impl<G: Game> Lockstep<G> {
         let is_stuck = self.is_halted || self.is_waiting() || !self.is_known(next);
         let held = if is_stuck { self.clock.hold_at(limit) } else { 0.0 };
         if held > 0.0 {
-            self.stalled_since.get_or_insert(now);
+            let since = *self.stalled_since.get_or_insert(now);
+            // One that never ends counts, too.
+            self.statistics.stalled_at_most = self.statistics.stalled_at_most.max(now - since);
         } else if (!is_stuck || self.clock.ticks < limit)
             && let Some(since) = self.stalled_since.take()
             && now - since >= pace.tick_takes

@@ -115,8 +115,14 @@ impl<G: Game> Lockstep<G> {
             let asked = self.asked.get(&listener.seat).map_or(executed, Stream::newest);
             return asked.max(executed);
         }
-        let known = (1..).take_while(|i| self.is_known(Tick(executed.0 + i))).count();
-        Tick(executed.0 + known as u32)
+        self.known_up_to(executed)
+    }
+
+    /// The last of the ticks after one whose commands are all there. A roster may say what it likes of who plays when:
+    /// further than commands are kept nobody looks.
+    pub(super) fn known_up_to(&self, after: Tick) -> Tick {
+        let ahead = (1..=super::KEPT_TICKS).map_while(|i| after.0.checked_add(i).map(Tick));
+        ahead.take_while(|tick| self.is_known(*tick)).last().unwrap_or(after)
     }
 
     /// The commands that a listener is sent: all that it lacks, as far as they fit.

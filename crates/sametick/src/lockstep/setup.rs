@@ -74,7 +74,7 @@ impl Setup {
         tick_length: Span::micros(16_667),
         players: 2,
         seed: 0,
-        patience: Span::seconds(3),
+        patience: Span::millis(1_800),
         needs_quorum: true,
     };
 

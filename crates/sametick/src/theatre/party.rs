@@ -3,8 +3,7 @@
 
 use super::run::{FRAME_MILLIS, STEP, Seeded, Way, arrived, conditions, packet, send};
 use super::{
-    Cargo, Frame, GOOD_PING, HEADERS_BYTES, Hand, Keys, PLAYERS_MAX, Pane, Play, Recorded, Setup,
-    Sum, Wire,
+    Cargo, Frame, GOOD_PING, Hand, Keys, PLAYERS_MAX, Pane, Play, Recorded, Setup, Sum, Wire,
 };
 use crate::dice::Dice;
 use crate::entities::Layouts;
@@ -85,8 +84,8 @@ pub struct Party<P: Play> {
     machines: Vec<Mesh<P::Game>>,
     /// From one to another.
     ways: Vec<Vec<Way>>,
-    /// What each machine has handed over to be sent, and what was sent to it, since the scene began.
-    sent: Vec<[Sum; 2]>,
+    /// What had been sent from one to another when the scene began.
+    counted_before: Vec<Vec<Sum>>,
     random: Seeded,
     layouts: Layouts,
     recorded: Recorded,
@@ -109,7 +108,7 @@ impl<P: Play> Party<P> {
             ..setup.lockstep.unwrap_or(lockstep::Setup::DOOM_1993)
         };
         let machine = |index: usize| {
-            let me = Identity { session: 1 + index as u64, name: index as u64 };
+            let me = Identity { session: session(index), name: index as u64 };
             let (content, now) = ((play.content(), 1), Time::ZERO);
             match index {
                 0 => Mesh::found(how, me, peer(0), content, now, &mut random),
@@ -124,10 +123,21 @@ impl<P: Play> Party<P> {
             tick_length: setup.rates.tick_length,
             ..Recorded::default()
         };
-        let (sent, layouts) =
-            (vec![[Sum::default(); 2]; count], Layouts::of::<<P::Game as Game>::Entity>());
+        let layouts = Layouts::of::<<P::Game as Game>::Entity>();
         let (now, datagram) = (Time::ZERO, Vec::new());
-        Self { play, setup, now, machines, ways, sent, random, layouts, recorded, datagram }
+        let counted_before = vec![vec![Sum::default(); count]; count];
+        Self {
+            play,
+            setup,
+            now,
+            machines,
+            ways,
+            counted_before,
+            random,
+            layouts,
+            recorded,
+            datagram,
+        }
     }
 
     /// Plays on until so long after the scene began, and at most to its end.
@@ -188,6 +198,9 @@ impl<P: Play> Party<P> {
             let early = way.before.in_flight as usize;
             way.under_way = std::iter::repeat_n(usize::MAX, early).collect();
         }
+        for (machine, before) in self.machines.iter().zip(&mut self.counted_before) {
+            (0..).zip(before).for_each(|(to, before)| *before = counted(machine, to));
+        }
     }
 
     fn change_lines(&mut self) {
@@ -244,11 +257,6 @@ impl<P: Play> Party<P> {
     }
 
     fn send(&mut self, from: usize, to: usize, bytes: &[u8], is_kept: bool) {
-        for (index, way) in [(from, 0), (to, 1)] {
-            let sum = &mut self.sent[index][way];
-            sum.packets += u64::from(is_kept);
-            sum.bytes += if is_kept { bytes.len() as u64 + HEADERS_BYTES } else { 0 };
-        }
         let is_shown = [from, to].map(|end| SHOWN.contains(&end));
         let game = self.machines[from].game();
         let delay = game.statistics().delay_ticks;
@@ -310,10 +318,37 @@ impl<P: Play> Party<P> {
             let up = sum(self.ways[index].iter().collect());
             let down = sum(self.ways.iter().map(|ways| &ways[index]).collect());
             self.recorded.sums.push([up, down]);
+            let ends = 0..self.machines.len();
+            let up = ends.clone().map(|to| self.counted(index, to));
+            let down = ends.map(|from| self.counted(from, index));
+            self.recorded
+                .channel
+                .push([up.fold(Sum::default(), add), down.fold(Sum::default(), add)]);
         }
-        self.recorded.channel = self.sent;
         self.recorded
     }
+
+    /// What a machine's own connections have counted as sent to another since the scene began.
+    fn counted(&self, from: usize, to: usize) -> Sum {
+        let (now, before) = (counted(&self.machines[from], to), self.counted_before[from][to]);
+        let (packets, bytes) = (now.packets - before.packets, now.bytes - before.bytes);
+        Sum { packets, bytes, lost: 0 }
+    }
+}
+
+fn counted<G: Game>(machine: &Mesh<G>, to: usize) -> Sum {
+    machine.statistics(session(to)).fold(Sum::default(), |sum, counted| {
+        add(sum, Sum { packets: counted.packets_sent, bytes: counted.bytes_sent, lost: 0 })
+    })
+}
+
+fn add(one: Sum, other: Sum) -> Sum {
+    let (packets, bytes) = (one.packets + other.packets, one.bytes + other.bytes);
+    Sum { packets, bytes, lost: one.lost + other.lost }
+}
+
+fn session(index: usize) -> u64 {
+    1 + index as u64
 }
 
 fn peer(index: usize) -> Peer {

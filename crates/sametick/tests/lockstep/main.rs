@@ -166,8 +166,6 @@ fn a_relay_that_dies_is_replaced_within_three_seconds_at_100_ms() {
     for setup in [Setup::PACKET_SERVER, Setup::FRAME_LOCKED, Setup::DOOM_1993] {
         for seed in 0..20 {
             let count = 3 + seed as usize % 3;
-            // Nobody is waited for longer than a leader.
-            let setup = Setup { patience: Span::millis(1_500), ..setup };
             let mut party = party(setup, count, seed, line(100, 0.02));
             party.run(Span::millis(4_000 + seed * 37));
             let epoch = party.lockstep(1).epoch();
@@ -186,6 +184,49 @@ fn a_relay_that_dies_is_replaced_within_three_seconds_at_100_ms() {
         }
     }
     println!("the longest gap: {longest}");
+}
+
+#[test]
+fn a_peer_that_dies_holds_nobody_up_for_three_seconds_at_100_ms() {
+    for seed in 0..10 {
+        let count = 3 + seed as usize % 3;
+        let mut party = party(Setup::DOOM_1993, count, seed, line(100, 0.02));
+        party.run(Span::millis(4_000 + seed * 37));
+        (0..count).for_each(|index| party.machines[index].gap = Span::ZERO);
+        party.kill(count - 1);
+        party.run(Span::seconds(5));
+        party.check();
+        for index in 0..count - 1 {
+            let gap = party.machines[index].gap;
+            assert!(gap < Span::seconds(3), "seed {seed}: a gap of {gap}");
+            assert_eq!(party.lockstep(index).players().len(), count - 1);
+        }
+    }
+}
+
+#[test]
+fn before_the_beginning_nobody_waits_for_those_who_went() {
+    for (name, setup) in Setup::ALL {
+        let setup = Setup { players: 3, ..setup };
+        for comes_back in [false, true] {
+            let mut party = Party::new(setup, 2, ((), wander), 9, line(60, 0.02));
+            party.run(Span::seconds(1));
+            party.kill(1);
+            if comes_back {
+                party.revive(1);
+            } else {
+                party.run(setup.patience + Span::seconds(1));
+                party.add(Role::Plays);
+            }
+            party.add(Role::Plays);
+            party.run(Span::seconds(8));
+            party.check();
+            let begun = party.lockstep(0).world().map(|world| world.tick().0);
+            let players = party.lockstep(0).players().len();
+            let case = format!("{name}, comes back {comes_back}: {players} players, {begun:?}");
+            assert!(players == 3 && begun.is_some_and(|tick| tick > 60), "{case}");
+        }
+    }
 }
 
 #[test]

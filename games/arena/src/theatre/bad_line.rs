@@ -67,7 +67,11 @@ impl Scene for BadLine {
         let (first, last) = (shown.frames.get(from)?, shown.frames.get(to)?);
         let tick = shown.tick_length.as_millis_f64();
         // What is awaited in the first second: later everyone has made up for it.
-        let waiting = (from..to).find(|frame| shown.awaited(*frame).is_some());
+        let waiting = (from..to).find(|frame| {
+            let waits =
+                shown.frames[*frame].panes.get(A).is_some_and(|pane| !pane.awaits.is_empty());
+            waits && shown.awaited(*frame) == Some(PlayerId(1))
+        });
         let stood = shown.stood(A);
         let waits = |frame: &sametick::theatre::Frame| f64::from(frame.panes[A].delay_ticks) * tick;
         let later = format!(
@@ -106,7 +110,12 @@ impl Scene for BadLine {
                 format!("Nobody stood still. A stepped **{again}** ticks again, to put B right.")
             }
         };
-        let frame = shown.frame_at(Span::millis(BAD[0] + 1_000));
+        let stepped = |frame: usize| shown.frames[frame].panes[A].repredicted;
+        let frame = match again {
+            0 => shown.frame_at(Span::millis(BAD[0] + 1_000)),
+            // Where most were at once.
+            _ => (from + 1..to).max_by_key(|frame| stepped(*frame) - stepped(frame - 1))?,
+        };
         Some(Moment { frame, caption, seconds: 0.0, metres: 0.0 })
     }
 }
