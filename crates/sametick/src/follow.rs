@@ -159,7 +159,7 @@ impl<G: Game> SnapshotClient<G> {
     }
 
     /// Takes in a snapshot, or a part of one, with what precedes it: its tick and what it is about, if it
-    /// is of this game.
+    /// is of this game and its base is there.
     pub(crate) fn read(
         &mut self,
         now: Time,
@@ -173,7 +173,7 @@ impl<G: Game> SnapshotClient<G> {
         let Heading { tick, repeated, received, margin, births } = heading;
         let others = others::read(&mut bits, &self.command_layout);
         let before = self.tables.newest();
-        let part = self.tables.read(&mut bits, self.wire.all()).ok_or(Malformed)?;
+        let Some(part) = self.tables.read(&mut bits, self.wire.all())? else { return Ok(None) };
         bits.finish()?;
         let missing = part.number.saturating_sub(before + 1);
         let is_first_part = tick > self.newest_tick;

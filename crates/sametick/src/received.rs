@@ -1,7 +1,7 @@
 //! A client's half of the common base: the tables of the parts it has decoded, and what each part brought. How
 //! they are written, and what a table is, stands in `snapshot.rs`.
 
-use crate::bits::BitReader;
+use crate::bits::{BitReader, Malformed};
 use crate::delta;
 use crate::entity::{EntityId, GENERATION_BITS};
 use crate::record::Layout;
@@ -59,12 +59,12 @@ impl ServerTables {
         Self { loaded, ..Self::default() }
     }
 
-    /// Reads a part; none if it is damaged, known already, or its base is gone.
+    /// Reads a part; none if it is known already, or its base is not there, as when somebody said that we had it.
     pub(crate) fn read(
         &mut self,
         bits: &mut BitReader<'_>,
         layouts: &[Layout],
-    ) -> Option<ReceivedPart<'_>> {
+    ) -> Result<Option<ReceivedPart<'_>>, Malformed> {
         let number = nearest(self.newest, bits.read(NUMBER_BITS) as u16);
         let back = bits.read(BACK_BITS);
         let is_joined = bits.read_bool();
@@ -72,24 +72,25 @@ impl ServerTables {
         let end = first + bits.read(CHUNK_BITS) as usize;
         let mut held = bits.read_bool().then(Slots::default);
         let known = self.tables.iter().any(|table| table.number == number);
-        if bits.failed() || end > CHUNKS_MAX || known || number == 0 {
-            return None;
+        let named = number.checked_sub(back).ok_or(Malformed)?;
+        if bits.failed() || end > CHUNKS_MAX || number == 0 {
+            return Err(Malformed);
         }
-        let named = number.checked_sub(back)?;
         let joined;
         let base = if is_joined {
-            joined = self.join(named, layouts)?;
-            &joined
+            joined = self.join(named, layouts);
+            joined.as_ref()
         } else if back == 0 {
-            &self.loaded
+            Some(&self.loaded)
         } else {
-            &find(&self.tables, named)?.table
+            find(&self.tables, named).map(|part| &part.table)
         };
+        let Some(base) = base.filter(|_| !known) else { return Ok(None) };
         let mut table = std::mem::take(&mut self.spare);
         table.copy_from(base);
         read_chunks(bits, layouts, base, &mut table, first..end, &mut held);
         if bits.failed() {
-            return None;
+            return Err(Malformed);
         }
         self.newest = self.newest.max(number);
         if back > 0 {
@@ -106,9 +107,10 @@ impl ServerTables {
             self.spare = oldest.table;
         }
         let place = self.tables.partition_point(|table| table.number < number);
-        let table = &self.tables.get(place).filter(|kept| kept.number == number)?.table;
+        let kept = self.tables.get(place).filter(|kept| kept.number == number);
         let slots = first * CHUNK_SLOTS..end * CHUNK_SLOTS;
-        Some(ReceivedPart { number, table, slots, held: held.unwrap_or_default() })
+        let held = held.unwrap_or_default();
+        Ok(kept.map(|kept| ReceivedPart { number, table: &kept.table, slots, held }))
     }
 
     /// The table of a part, with what those before it in its snapshot were about; none if one is not there.

@@ -493,6 +493,29 @@ fn who_is_told_of_rarely_has_turns_and_many_who_change_at_once_are_not_told_of_a
     assert!(after < least / 4, "all have been told of: {after} bytes after {bytes:?}");
 }
 
+#[test]
+fn a_part_whose_base_was_only_said_to_be_there_is_passed_over_and_is_not_malformed() {
+    let mut told = Told::of(3);
+    let (wire, mut tables) = (WireLayouts::new(&told.layouts), ServerTables::default());
+    let [lost, based_on_it] = [(); 2].map(|()| {
+        told.paint(|_| true);
+        told.turn += 1;
+        let mut parts = Vec::new();
+        let keep = |part: &[u8]| parts.push(part.to_vec());
+        let newest = told.write(|_| 1, &Slots::default(), usize::MAX / 16, keep);
+        told.base.acknowledge(Decoded { newest, before: 0 });
+        parts.remove(0)
+    });
+    let mut is_taken = |part: &[u8]| {
+        let read = tables.read(&mut BitReader::new(part), wire.all());
+        read.expect("it is whole").is_some()
+    };
+    assert!(!is_taken(&based_on_it));
+    assert!(is_taken(&lost), "it was only late");
+    assert!(is_taken(&based_on_it));
+    assert!(!is_taken(&based_on_it), "it is known");
+}
+
 /// Crates that all change between snapshots and are told of in turns, while some go out of sight for a while: what
 /// comes back is shown as it is now, and nothing is shown that is older than its turns.
 fn what_comes_into_sight_is_shown_as_it_is(seed: u64, (loss, budget): (f64, usize)) {
@@ -522,7 +545,8 @@ fn what_comes_into_sight_is_shown_as_it_is(seed: u64, (loss, budget): (f64, usiz
             if dice.chance(loss) {
                 continue;
             }
-            let part = tables.read(&mut BitReader::new(&part), wire.all()).expect("it is whole");
+            let read = tables.read(&mut BitReader::new(&part), wire.all());
+            let part = read.expect("it is whole").expect("its base is there");
             screen.take_slots(part.table, part.slots, &part.held, wire.all());
         }
         for slot in screen.visible.iter() {
