@@ -98,6 +98,11 @@ impl<G: Game> Lockstep<G> {
         }
     }
 
+    /// Whether our world is being compared with this one's.
+    pub(super) fn is_compared_with(&self, identity: u64) -> bool {
+        self.inquest.as_ref().is_some_and(|inquest| inquest.with == identity)
+    }
+
     /// Their world of the tick at which we differ.
     pub(super) fn hear_evidence(&mut self, from: u64, world: World<G::Entity>) {
         if let Some(inquest) = self.inquest.as_mut().filter(|inquest| inquest.with == from) {

@@ -1,10 +1,10 @@
 //! What the leader decides: when the game begins, who plays from which tick, who has left, how fast it goes.
 
 use super::player::{Happening, Lockstep};
-use super::roster::Roster;
+use super::roster::{Roster, SLOWEST_PACE};
 use super::setup::Turns;
 use super::words::Word;
-use super::{KEPT_TICKS, Pace, STEPS_MAX};
+use super::{JOINER_TICKS_MAX, KEPT_TICKS, Pace, STEPS_MAX};
 use crate::game::Game;
 use crate::time::{Span, Time};
 use crate::world::Tick;
@@ -26,7 +26,7 @@ const CALL_BACK_EVERY: Span = Span::seconds(1);
 /// How far behind somebody may be to begin to play.
 const READY_TICKS: u32 = 20;
 
-/// After so long without a world somebody who came in asks anew.
+/// After so long without a piece of the world somebody who came in asks anew.
 const WORLD_MAX: Span = Span::seconds(5);
 
 impl<G: Game> Lockstep<G> {
@@ -61,7 +61,7 @@ impl<G: Game> Lockstep<G> {
             if electors(&before) != electors(&roster) {
                 roster.before = electors(&before);
             }
-            roster.version = roster.version.saturating_add(1);
+            roster.count_up();
             self.adopt(now, roster);
         }
     }
@@ -169,7 +169,9 @@ impl<G: Game> Lockstep<G> {
             let Some(contact) = self.contacts.get(&member.identity) else { continue };
             let is_silent = now - contact.reached_at.min(contact.heard_at) >= patience;
             let is_gone = is_silent || self.election.gone.contains(&member.identity);
-            let is_lost = contact.executed.is_none() && now - contact.began_at >= WORLD_MAX;
+            let stands = contact.executed.unwrap_or(member.enters);
+            let is_lost = (contact.executed.is_none() && now - contact.moved_at >= WORLD_MAX)
+                || stands.0.saturating_add(JOINER_TICKS_MAX) < executed.0;
             let has_never_played = member.plays_from.is_none();
             let is_ours_to_say = has_never_played || (has_server && has_quorum);
             if is_ours_to_say && (is_gone || contact.leaves || (has_never_played && is_lost)) {
@@ -217,7 +219,7 @@ impl<G: Game> Lockstep<G> {
         let costs = all().map(|(_, costs)| u64::from(costs) * 100).max().unwrap_or(0);
         // A word is sent at the end of a turn and must be there before the one after the next begins.
         let turn_ticks = (way.div_ceil(16) + 1).clamp(2, 31) as u8;
-        let slowest = roster.setup.tick_length.as_micros() * 4;
+        let slowest = roster.setup.tick_length.as_micros() * SLOWEST_PACE;
         let tick_takes = Span::micros(costs.clamp(roster.setup.tick_length.as_micros(), slowest));
         let Some((from, pace)) = roster.paces.last().copied() else { return };
         if from > self.executed() {

@@ -3,6 +3,7 @@
 use super::contact::Contact;
 use super::desync::{Desync, Early, Inquest};
 use super::election::Election;
+use super::relay::COMMAND_BITS_MAX;
 use super::roster::{Member, Roster};
 use super::setup::Setup;
 use super::streams::{Stream, Streams};
@@ -256,6 +257,12 @@ impl<G: Game> Lockstep<G> {
         assert!(me.session != ANYONE, "session zero is nobody's");
         let (layouts, layout) =
             (Layouts::of::<G::Entity>(), Layout::of::<G::Command>(Precision::State));
+        let command_bits = bits_at_most(&layout);
+        assert!(
+            command_bits <= COMMAND_BITS_MAX,
+            "a command of {command_bits} bits is too large for lockstep, where it may have {COMMAND_BITS_MAX}: \
+             those of all players travel in one message"
+        );
         let rules = layouts.state.iter().chain([&layout]).fold(0, |sum, layout| {
             let number = layout.fingerprint();
             mix(mix(sum, number as u32), (number >> 32) as u32)
@@ -338,8 +345,11 @@ impl<G: Game> Lockstep<G> {
             }
             Word::Taken { id, count } => {
                 let mine = |(to, out): &&mut (u64, Outgoing)| *to == from.0 && out.id == id;
-                if let Some((_, outgoing)) = self.outgoing.iter_mut().find(mine) {
-                    outgoing.hear(now, count);
+                let outgoing = self.outgoing.iter_mut().find(mine);
+                if outgoing.is_some_and(|(_, outgoing)| outgoing.hear(now, count))
+                    && let Some(contact) = self.contacts.get_mut(&from.0)
+                {
+                    contact.moved_at = now;
                 }
                 self.outgoing.retain(|(_, outgoing)| !outgoing.is_done());
             }
@@ -572,6 +582,12 @@ impl<G: Game> Lockstep<G> {
         let is_alone = roster.here().all(|member| member.identity == self.identity);
         is_alone || self.seat().is_none() || now - since > LEAVING_MAX
     }
+}
+
+/// The most that a command can take: its words, a bit for each, and three for each group of them.
+fn bits_at_most(layout: &Layout) -> usize {
+    let words = layout.words().iter().map(|word| word.bits as usize + 1);
+    words.sum::<usize>() + 3 * layout.len().div_ceil(64)
 }
 
 /// Something is said at least so often.

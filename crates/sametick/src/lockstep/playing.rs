@@ -8,7 +8,7 @@ use super::setup::{Setup, Topology, Turns};
 use super::streams::Stream;
 use super::turns::GameClock;
 use super::worlds::{Frame, Inputs};
-use super::{Pace, STEPS_MAX};
+use super::{JOINER_TICKS_MAX, KEPT_TICKS, Pace, STEPS_MAX};
 use crate::game::Game;
 use crate::time::{Span, Time};
 use crate::world::{PlayerId, Tick};
@@ -35,10 +35,25 @@ impl<G: Game> Lockstep<G> {
         self.execute(setup);
         self.make_commands(now, setup, pace);
         self.wait(now, setup, pace);
-        let executed = self.executed();
-        if let Some(roster) = &self.roster {
-            self.streams.forget(executed, |seat| roster.seat(seat).is_some());
-        }
+        self.forget();
+    }
+
+    /// Forgets what nobody can need any more.
+    fn forget(&mut self) {
+        let Some(roster) = &self.roster else { return };
+        let executed = self.executed().0;
+        // Who is being handed the world, or has just got it, needs all that came after it.
+        let joining = roster.here().filter(|member| member.plays_from.is_none()).map(|member| {
+            let contact = self.contacts.get(&member.identity);
+            contact.and_then(|contact| contact.executed).unwrap_or(member.enters).0
+        });
+        let needed =
+            joining.min().unwrap_or(executed).max(executed.saturating_sub(JOINER_TICKS_MAX));
+        let before = Tick(needed.min(executed.saturating_sub(KEPT_TICKS)));
+        let is_known = |seat: u16| roster.seat(seat).is_some();
+        self.streams.forget(before, is_known);
+        self.asked.retain(|seat, _| is_known(*seat));
+        self.repeated.retain(|seat, _| is_known(*seat));
     }
 
     pub(super) fn execute(&mut self, setup: Setup) {
@@ -195,6 +210,8 @@ impl<G: Game> Lockstep<G> {
         if self.is_halted {
             return;
         }
+        // However long ago we were told to begin: what is past needs no command.
+        let from = from.max(Tick(self.executed().0 + 1));
         let newest = match setup.has_server() {
             true => self.asked.entry(me.seat).or_insert_with(|| Stream::new(from)).newest(),
             false => self.streams.open(me.seat, from).newest(),

@@ -17,8 +17,15 @@ use crate::world::Tick;
 /// Commands that come so early were made for a server that ran on.
 const TOO_EARLY_MICROS: f64 = 250_000.0;
 
-/// How many bytes of a word are for commands.
+/// How many bytes of a word are for commands; and how many there are at most, beside all else that is said.
 const STREAM_BYTES: usize = 400;
+const STREAM_BYTES_MAX: usize = MESSAGE_BYTES_MAX - 150;
+
+/// How many seats' commands a word has.
+const STREAMS_MAX: usize = 15;
+
+/// The longest command: those of a tick must fit one message, whoever gave them.
+pub(super) const COMMAND_BITS_MAX: usize = STREAM_BYTES_MAX * 8 / STREAMS_MAX;
 
 /// After so long without a step we say in full what we have: somebody may hand us what is missing.
 const VECTOR_AFTER: Span = Span::millis(200);
@@ -163,7 +170,7 @@ impl<G: Game> Lockstep<G> {
             .iter()
             .filter_map(|(seat, after)| Some((*seat, *after, find(*seat)?)))
             .filter(|(_, after, stream)| stream.newest() > *after)
-            .take(15)
+            .take(STREAMS_MAX)
             .collect();
         let mut streams: Vec<(u8, Tick, Vec<G::Command>)> = lacking
             .iter()
@@ -183,6 +190,9 @@ impl<G: Game> Lockstep<G> {
                 let base = base.as_deref().unwrap_or(self.layout.initial());
                 crate::delta::write(&mut scratch, &self.layout, base, &record);
                 bits += scratch.bits_written() + 1;
+                if bits > STREAM_BYTES_MAX * 8 {
+                    return streams;
+                }
                 commands.push(command.clone());
                 has_more = true;
             }
