@@ -33,7 +33,7 @@ pub(crate) struct Options {
     #[command(flatten)]
     pub(crate) page: page::Options,
     #[command(flatten)]
-    recording: recording_file::Wanted,
+    pub(crate) recording: recording_file::Wanted,
 }
 
 /// What they say for themselves.

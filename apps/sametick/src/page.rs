@@ -57,6 +57,11 @@ fn listening_or_off(text: &str) -> Result<Place, String> {
 }
 
 impl Options {
+    /// Whether somebody has asked for a page.
+    pub(crate) fn is_wanted(&self) -> bool {
+        matches!(self.page, Some(Place::At(_)))
+    }
+
     /// Opens the doors for browsers, if there are to be any. `is_usual` is to have them without being asked.
     pub(crate) fn open(&self, is_usual: bool, game: Match) -> anyhow::Result<Option<WebLink>> {
         if self.cert.is_some() != self.key.is_some() {

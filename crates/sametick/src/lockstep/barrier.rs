@@ -181,6 +181,7 @@ impl<G: Game> Lockstep<G> {
             let seen_at = self.contacts.get(&member.identity).and_then(|contact| contact.at);
             member.at = seen_at.unwrap_or(member.at);
         }
+        self.end_recording();
         self.worlds = None;
         self.streams = Streams::default();
         self.asked.clear();

@@ -137,6 +137,7 @@ impl<G: Game> Lockstep<G> {
         let leader = self.roster.as_ref().and_then(|roster| roster.leader());
         let Some(leader) = leader else { return true };
         !leader.is_here()
+            || self.election.gone.contains(&leader.identity)
             || self.contacts.get(&leader.identity).is_some_and(|contact| contact.leaves)
     }
 
@@ -364,6 +365,52 @@ impl<G: Game> Lockstep<G> {
         if is_silent && self.election.forfeited.len() < FORFEITED_MAX {
             self.election.forfeited.insert(before.identity);
         }
+    }
+
+    /// Somebody has hung up: it is gone, and nobody need wait to be sure of it.
+    #[cfg(feature = "secure")]
+    pub(super) fn hear_hang_up(&mut self, identity: u64) {
+        let is_known = self.roster.as_ref().is_some_and(|roster| roster.member(identity).is_some());
+        if is_known && self.stage == Stage::Playing {
+            self.election.gone.insert(identity);
+        }
+    }
+
+    /// Somebody else is where a player was: that one has begun anew, and knows nothing of the game any more. If so
+    /// have all others, they look for each other where we came in, and so do we.
+    #[cfg(feature = "secure")]
+    pub(super) fn hear_restart(&mut self, now: Time, identity: u64) {
+        let Some(roster) = self.roster.as_ref().filter(|_| self.stage == Stage::Playing) else {
+            return;
+        };
+        if roster.member(identity).is_none() || !self.is_silent(now, identity) {
+            return;
+        }
+        self.election.gone.insert(identity);
+        if self.election.forfeited.len() < FORFEITED_MAX {
+            self.election.forfeited.insert(identity);
+        }
+        let has_forfeited = |member: &Member| self.election.forfeited.contains(&member.identity);
+        let others = roster.electors().filter(|elector| elector.identity != self.identity);
+        let others: Vec<&Member> = others.collect();
+        let is_door = |member: &Member| member.at == self.first_door.1;
+        let are_all = others.iter().all(|other| has_forfeited(other));
+        if are_all && others.iter().any(|other| is_door(other)) {
+            self.roster = None;
+            self.come_back(now, self.first_door);
+        }
+    }
+
+    /// Whether a member who should speak to us has said nothing for so long that it may be gone.
+    #[cfg(feature = "secure")]
+    pub(super) fn is_silent(&self, now: Time, identity: u64) -> bool {
+        let Some(roster) = self.roster.as_ref().filter(|_| self.stage == Stage::Playing) else {
+            return false;
+        };
+        let Some(member) = roster.member(identity) else { return false };
+        let contact = self.contacts.get(&identity);
+        let is_quiet = contact.is_some_and(|contact| now - contact.heard_at >= SILENCE);
+        is_quiet && (self.talks_to(member) || self.election.is_open())
     }
 
     /// Somebody speaks of another epoch than ours.

@@ -1,5 +1,6 @@
 //! What the leader decides: when the game begins, who plays from which tick, who has left, how fast it goes.
 
+use super::contact::Contact;
 use super::player::{Happening, Lockstep};
 use super::roster::{Roster, SLOWEST_PACE};
 use super::setup::Turns;
@@ -102,7 +103,8 @@ impl<G: Game> Lockstep<G> {
         }
         self.called_back_at = now;
         let is_away = |name: u64| roster.here().all(|member| member.name != name);
-        let gone = roster.members.iter().filter(|member| !member.is_here() && is_away(member.name));
+        let gone = roster.members.iter().filter(|member| member.wants_to_play);
+        let gone = gone.filter(|member| !member.is_here() && is_away(member.name));
         let gone: Vec<_> = gone.map(|member| (member.identity, member.at)).collect();
         let Some(at) = roster.leader().map(|leader| leader.at) else { return };
         let word = Word::Notice { age: roster.age(), leader: self.identity, at };
@@ -152,12 +154,18 @@ impl<G: Game> Lockstep<G> {
         }
     }
 
-    /// How many ticks pass until everyone has heard something, and answered.
+    /// How long a word takes at worst to whoever plays, or wants to; who only watches holds nobody up.
+    pub(super) fn longest_way(&self) -> Span {
+        let members = self.roster.iter().flat_map(Roster::here);
+        let players = members.filter(|member| member.wants_to_play);
+        let contacts = players.filter_map(|member| self.contacts.get(&member.identity));
+        contacts.map(Contact::way_at_worst).max().unwrap_or(Span::ZERO)
+    }
+
+    /// How many ticks pass until everyone who plays has heard something, and answered.
     fn ticks_to_all(&self) -> u32 {
         let takes = self.pace().tick_takes.as_micros().max(1);
-        let ways = self.contacts.values().map(super::contact::Contact::way_at_worst);
-        let worst = ways.max().unwrap_or(Span::ZERO);
-        (worst.as_micros() * 3 / takes).min(120) as u32 + 6
+        (self.longest_way().as_micros() * 3 / takes).min(120) as u32 + 6
     }
 
     /// Who said goodbye leaves where its commands end; who is silent is given up.
@@ -202,8 +210,7 @@ impl<G: Game> Lockstep<G> {
             return None;
         }
         let takes = self.pace().tick_takes.as_micros().max(1);
-        let ways = self.contacts.values().map(super::contact::Contact::way_at_worst);
-        let way = ways.max().unwrap_or(Span::ZERO).as_micros() * 16 / takes;
+        let way = self.longest_way().as_micros() * 16 / takes;
         let costs = self.tick_costs.as_micros() / 100;
         Some((way.min(4095) as u16, costs.min(4095) as u16))
     }

@@ -39,6 +39,7 @@
 //! | `election` | who leads when somebody is gone |
 //! | `leading` | what the leader decides |
 //! | `transfer` | a world in pieces |
+//! | `recording` | what this machine steps, for replays |
 //! | `desync` | worlds that differ: what, where, since when |
 //! | `player` | [`Lockstep`]: all of it on one machine |
 //! | `playing` | its time: commands made, ticks stepped, guessed or waited for |
@@ -53,6 +54,7 @@ mod leading;
 mod mesh;
 mod player;
 mod playing;
+mod recording;
 mod relay;
 mod roster;
 mod setup;

@@ -18,6 +18,7 @@ use crate::events::Effect;
 use crate::game::Game;
 use crate::peer::Peer;
 use crate::record::{Layout, Precision, mix};
+use crate::replay::{Recorder, Recording};
 use crate::time::{Span, Time};
 use crate::world::{PlayerId, Tick, World};
 use std::collections::{BTreeMap, VecDeque};
@@ -178,6 +179,9 @@ pub struct Lockstep<G: Game> {
     pub(super) transfers: u8,
     pub(super) inquest: Option<Inquest<G>>,
     pub(super) early: Early,
+    /// What is to be recorded once there is a world; and what is being recorded.
+    pub(super) wanted_recording: Option<Recording>,
+    pub(super) recorder: Option<Recorder>,
     pub(super) is_halted: bool,
     pub(super) leaving_since: Option<Time>,
     pub(super) spoke_at: Time,
@@ -294,6 +298,8 @@ impl<G: Game> Lockstep<G> {
             transfers: 0,
             inquest: None,
             early: Early::new(),
+            wanted_recording: None,
+            recorder: None,
             is_halted: false,
             leaving_since: None,
             spoke_at: now,
@@ -542,10 +548,13 @@ impl<G: Game> Lockstep<G> {
         self.roster.as_ref().is_some_and(|roster| roster.setup.has_server())
     }
 
-    /// Whether our words go to this one: to all or, where there is a server, to it or from it.
+    /// Whether our words go to this one: among those who play to all or, where there is a server, to it or from it.
+    /// Who only watches is told everything by the leader.
     pub(super) fn talks_to(&self, other: &Member) -> bool {
         let Some(roster) = &self.roster else { return false };
-        !roster.setup.has_server() || self.is_leader() || other.seat == roster.leader
+        let both_play = other.wants_to_play && self.role == Role::Plays;
+        let is_direct = !roster.setup.has_server() && both_play;
+        is_direct || self.is_leader() || other.seat == roster.leader
     }
 
     /// Whether we must be able to find this one should the leader go: the first two of the others.

@@ -2,7 +2,7 @@
 //! clock is kept with the others'.
 
 use super::contact::Contact;
-use super::player::{Happening, Lockstep};
+use super::player::{Happening, Lockstep, Role};
 use super::roster::Member;
 use super::setup::{Setup, Topology, Turns};
 use super::streams::Stream;
@@ -62,6 +62,7 @@ impl<G: Game> Lockstep<G> {
             let tick = Tick(self.executed().0 + 1);
             let is_due = f64::from(tick.0) <= self.clock.ticks;
             let Some(inputs) = self.inputs(tick).filter(|_| is_due) else { break };
+            self.begin_recording();
             let frame = Frame {
                 content: &self.content,
                 layouts: &self.layouts,
@@ -74,6 +75,7 @@ impl<G: Game> Lockstep<G> {
             if let Some(worlds) = &mut self.worlds {
                 worlds.execute(&frame, inputs);
             }
+            self.record_step();
             self.settle_asked(tick);
             self.compare(tick);
             steps += 1;
@@ -259,15 +261,14 @@ impl<G: Game> Lockstep<G> {
         if setup.rollback_ticks == 0 {
             return 0.0;
         }
-        let worst = self.contacts.values().map(Contact::way_at_worst).max().unwrap_or(Span::ZERO);
-        let ticks = worst.as_micros() as f64 / pace.tick_takes.as_micros() as f64;
+        let ticks = self.longest_way().as_micros() as f64 / pace.tick_takes.as_micros() as f64;
         (ticks.ceil() + 1.0 - f64::from(setup.rollback_ticks)).clamp(0.0, 30.0)
     }
 
     /// Keeps our clock with the others'.
     fn follow_others(&mut self, now: Time, pace: Pace) {
         let Some(roster) = &self.roster else { return };
-        if roster.setup.has_server() {
+        if roster.setup.has_server() || self.role == Role::Watches {
             match self.is_leader() {
                 // Whoever was catching up when its turn came sets the pace from now on.
                 true => self.clock.speed = 1.0,
@@ -305,7 +306,7 @@ impl<G: Game> Lockstep<G> {
         }
     }
 
-    /// Where a server passes commands on: as soon as they come, but evenly.
+    /// Where commands are passed on, by a server or to who only watches: as soon as they come, but evenly.
     fn follow_server(&mut self, now: Time) {
         let executed = self.executed();
         let known = (1..=BACKLOG_MAX).take_while(|i| self.is_known(Tick(executed.0 + i))).count();

@@ -1,7 +1,7 @@
 //! What is said while the game runs: everyone's own commands to everyone, or to a server among the players and
 //! from it. Each word carries all that its listener has not acknowledged.
 
-use super::player::{Lockstep, SPEAK_EVERY, Stage};
+use super::player::{Lockstep, Role, SPEAK_EVERY, Stage};
 use super::roster::Member;
 use super::setup::{Setup, Topology};
 use super::streams::Stream;
@@ -115,7 +115,7 @@ impl<G: Game> Lockstep<G> {
     /// Up to which tick we have what this one sends us.
     fn held_of(&self, listener: &Member) -> Tick {
         let executed = self.executed();
-        if !self.has_server() {
+        if !self.has_server() && self.role == Role::Plays {
             return self.streams.newest(listener.seat).unwrap_or(executed);
         }
         if self.is_leader() {
@@ -137,7 +137,7 @@ impl<G: Game> Lockstep<G> {
         let Some(roster) = &self.roster else { return Vec::new() };
         let contact = self.contacts.get(&listener.identity);
         let held = contact.map_or(listener.enters, |contact| contact.held);
-        let wanted: Vec<(u16, Tick)> = if !roster.setup.has_server() {
+        let wanted: Vec<(u16, Tick)> = if !roster.setup.has_server() && listener.wants_to_play {
             let own = self.seat().map(|me| (me.seat, held));
             let vector = contact.map_or(&[][..], |contact| &contact.vector);
             let lacks = |member: &Member| {
@@ -246,10 +246,12 @@ impl<G: Game> Lockstep<G> {
         if let Some(timing) = play.timing {
             contact.hear_timing(now, timing, play.executed, pace.tick_takes);
         }
-        if let Some(needs) = play.needs {
+        // Who only watches holds nobody up, whatever its machine can do or has made of the world.
+        let counts = speaker.wants_to_play;
+        if let Some(needs) = play.needs.filter(|_| counts) {
             self.needs.insert(from.0, needs);
         }
-        if play.is_halted {
+        if play.is_halted && counts {
             self.halt();
         }
         if has_newer {
@@ -265,7 +267,7 @@ impl<G: Game> Lockstep<G> {
             }
             (true, false, false) => {}
         }
-        if let Some((tick, hash)) = play.hash {
+        if let Some((tick, hash)) = play.hash.filter(|_| counts) {
             self.hear_hash(now, from.0, tick, hash);
         }
     }
