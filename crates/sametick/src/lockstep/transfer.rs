@@ -4,8 +4,8 @@ use super::{BLOB_BYTES_MAX, PIECE_BYTES_MAX};
 use crate::time::{Span, Time};
 use std::collections::BTreeMap;
 
-/// How many pieces may be under way: at first, at least and at most. As many more as arrive in order, half as many
-/// when one is lost: a narrow line has a game to carry, too.
+/// How many pieces may be under way: at first, at least and at most. More for all that arrive, a little less when one
+/// seems lost, which may only be late, and half as many when nothing comes: a narrow line has a game to carry, too.
 const WINDOW_FIRST: usize = 8;
 const WINDOW_MIN: usize = 4;
 const WINDOW_MAX: usize = 64;
@@ -52,18 +52,14 @@ impl Outgoing {
         if count <= self.taken {
             self.repeats += u32::from(count == self.taken);
             if self.repeats == REPEATS {
-                self.miss();
+                self.is_missed = true;
+                self.window = (self.window - self.window / 8).max(WINDOW_MIN);
             }
             return false;
         }
+        self.window = (self.window + (count - self.taken).div_ceil(2)).min(WINDOW_MAX);
         (self.taken, self.repeats, self.sent_at) = (count, 0, now);
-        self.window = (self.window + 1).min(WINDOW_MAX);
         true
-    }
-
-    fn miss(&mut self) {
-        self.is_missed = true;
-        self.window = (self.window / 2).max(WINDOW_MIN);
     }
 
     /// The next piece that is due: its index, how many there are, and itself. What has not arrived after `resend` is
@@ -73,8 +69,8 @@ impl Outgoing {
             return None;
         }
         if now - self.sent_at >= resend && self.next > self.taken {
-            self.sent_at = now;
-            self.miss();
+            (self.sent_at, self.is_missed, self.repeats) = (now, true, 0);
+            self.window = (self.window / 2).max(WINDOW_MIN);
         }
         let index = if self.is_missed { self.taken } else { self.next };
         if index >= self.count() || index >= self.taken + self.window {
