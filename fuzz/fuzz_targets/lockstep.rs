@@ -5,7 +5,7 @@
 #[path = "../../crates/sametick/tests/common/damage.rs"]
 mod damage;
 #[allow(dead_code)]
-#[path = "../../crates/sametick/tests/lockstep/tag.rs"]
+#[path = "../../crates/sametick/tests/common/tag.rs"]
 mod tag;
 
 use damage::damage;

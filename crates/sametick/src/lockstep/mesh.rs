@@ -134,20 +134,9 @@ impl<G: Game> Mesh<G> {
         self.game.close(now);
     }
 
-    /// Takes a datagram; its bytes are of no use afterwards. An answer goes back to the same peer.
+    /// Takes a datagram, and from whom it came, in which TLS session if in any (see [`Listener::receive_within`]). Its
+    /// bytes are of no use afterwards. An answer goes back to the same peer.
     pub fn receive(
-        &mut self,
-        now: Time,
-        from: Peer,
-        datagram: &mut [u8],
-        random: &mut dyn Random,
-    ) -> Option<Answer> {
-        self.receive_from(now, (from, None), datagram, random)
-    }
-
-    /// The same for a datagram of a link that says in which TLS session it came, if in any; see
-    /// [`Listener::receive_within`].
-    pub fn receive_from(
         &mut self,
         now: Time,
         (from, session): (Peer, Option<TlsSession>),

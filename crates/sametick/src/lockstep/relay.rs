@@ -6,7 +6,7 @@ use super::roster::Member;
 use super::setup::{Setup, Topology};
 use super::streams::Stream;
 use super::words::{MESSAGE_BYTES_MAX, Play, Word};
-use super::{HASH_EVERY_TICKS, LEASE, STREAMED_TICKS_MAX};
+use super::{HASH_EVERY_TICKS, LEASE, PLAYERS_MAX, STREAMED_TICKS_MAX};
 use crate::bits::BitWriter;
 use crate::clock::Clock;
 use crate::game::Game;
@@ -25,7 +25,7 @@ const STREAM_BYTES_MAX: usize = MESSAGE_BYTES_MAX - 150;
 const STREAMS_MAX: usize = 15;
 
 /// The longest command: those of a tick must fit one message, whoever gave them.
-pub(super) const COMMAND_BITS_MAX: usize = STREAM_BYTES_MAX * 8 / STREAMS_MAX;
+pub(super) const COMMAND_BITS_MAX: usize = STREAM_BYTES_MAX * 8 / PLAYERS_MAX;
 
 /// After so long without a step we say in full what we have: somebody may hand us what is missing.
 const VECTOR_AFTER: Span = Span::millis(200);

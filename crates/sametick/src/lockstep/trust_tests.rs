@@ -373,12 +373,13 @@ fn those_who_come_and_go_leave_nothing_behind() {
 /// Asks for more than fits.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Essay {
-    words: [[f32; 4]; 4],
+    words: [[f32; 4]; 8],
 }
 
 impl Networked for Essay {
     fn fields<F: Fields>(&mut self, f: &mut F) {
-        for (name, words) in ["a", "b", "c", "d"].into_iter().zip(&mut self.words) {
+        let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+        for (name, words) in names.into_iter().zip(&mut self.words) {
             f.exacts(name, words);
         }
     }

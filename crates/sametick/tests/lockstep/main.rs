@@ -6,6 +6,7 @@ mod party;
 mod sealed;
 #[cfg(feature = "secure")]
 mod table;
+#[path = "../common/tag.rs"]
 mod tag;
 
 use party::{Party, wander};

@@ -65,7 +65,7 @@ impl Town {
         for (index, (host, mesh)) in self.machines.iter_mut().enumerate() {
             while let Some(from) = self.network.receive(now, *host, &mut datagram) {
                 self.bytes[index][1] += datagram.len() as u64;
-                let answer = mesh.receive(now, from, &mut datagram, &mut self.random);
+                let answer = mesh.receive(now, (from, None), &mut datagram, &mut self.random);
                 if let Some(answer) = answer {
                     self.network.send(now, *host, from, &answer);
                 }
