@@ -58,7 +58,7 @@ fn one_who_watches_sees_the_match_and_has_no_part_in_it() {
         assert!(watcher.status.success(), "{}", String::from_utf8_lossy(&watcher.stderr));
         let players = players.wait_with_output().expect("it ends");
         let [players, watcher] = [players.stdout, watcher.stdout].map(|bytes| report(&bytes));
-        assert_eq!(players["match"]["players"].as_array().map(Vec::len), Some(3), "{players}");
+        assert_eq!(players["match"]["scores"].as_array().map(Vec::len), Some(3), "{players}");
         assert_eq!(watcher["players"][0]["watches"], true, "{watcher}");
         let [theirs, seen] = [&players["hashes"], &watcher["hashes"]].map(|of| of.as_object());
         let (theirs, seen) = theirs.zip(seen).expect("both tell hashes");
