@@ -100,9 +100,6 @@ impl Options {
                 model.name
             );
         }
-        if self.alone && is_given("record") {
-            bail!("--record needs a match with a server or in lockstep: leave out --alone");
-        }
         Ok(())
     }
 }
