@@ -32,9 +32,9 @@ pub(crate) struct Options {
     /// Bots
     #[arg(long, value_name = "COUNT", default_value_t = 7)]
     bots: u32,
-    /// Where others reach it: 0.0.0.0:4000 lets in the whole network
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4000", value_parser = address::listening)]
-    pub(crate) address: SocketAddr,
+    /// Where others reach it: 0.0.0.0:4000 lets in the whole network; without it 127.0.0.1:4000, or a free port there
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address::listening)]
+    pub(crate) address: Option<SocketAddr>,
     /// Open the page in this machine's browser
     #[arg(long)]
     open: bool,

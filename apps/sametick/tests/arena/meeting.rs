@@ -68,6 +68,15 @@ fn a_bad_line_is_felt() {
 }
 
 #[test]
+fn a_second_match_on_one_machine_finds_doors_of_its_own() {
+    let play = || Running::start(&["play", "--map", "corners", "--bots", "1", "--json"]);
+    let mut both = [play(), play()];
+    let [one, other] = both.each_mut().map(|running| running.next("listening"));
+    assert_ne!(one["address"], other["address"]);
+    assert_ne!(one["pages"], other["pages"]);
+}
+
+#[test]
 fn a_full_server_says_so() {
     let (_server, address) = Running::serve(&["--players-max", "2"]);
     let report = bots(&address, &["--count", "3", "--seconds", "2"]);

@@ -51,6 +51,14 @@ fn addresses() {
     let arguments =
         ["serve", "--map", "corners", "--address", "127.0.0.1:0", "--metrics", &metrics];
     expect(&arguments, &["TCP port", "is taken", "--metrics"]);
+    let page = ["serve", "--map", "corners", "--address", "127.0.0.1:0", "--page"];
+    expect(&[&page[..], &[&metrics]].concat(), &["TCP port", "is taken", "--page"]);
+    let taken = UdpSocket::bind("127.0.0.1:0").expect("a free port");
+    let door = taken.local_addr().expect("its address").to_string();
+    let arguments = [&page[..], &["127.0.0.1:0", "--webtransport", &door]].concat();
+    expect(&arguments, &["UDP port", "is taken", "--webtransport"]);
+    expect(&[&page[..], &[&door]].concat(), &["UDP port", "is taken", "--page"]);
+    expect(&["serve", "--origin", "banana"], &["'banana'", "https://game.example.org"]);
 }
 
 #[test]
