@@ -16,8 +16,8 @@ const WIDE: (u32, u32) = (1280, 720);
 const NARROW: (u32, u32) = (390, 844);
 /// All that is fetched, as it lies on the host: 2 MB, as folders are measured.
 const FOLDER_BYTES_MAX: u64 = 2_000_000;
-/// The first scene stops at its moment after so much of the time that it shows. Eight seconds are for all of it; how long
-/// a machine takes to fetch the page, play the run and draw is told, and is no defect of the page.
+/// The first scene stops at its moment after so much of the time that it shows. Eight seconds are for all of it; how
+/// long a machine takes to fetch the page, play the run and draw is told, and is no defect of the page.
 const MOMENT_SECONDS_MAX: f64 = 6.0;
 /// How often a page is asked how it is before it has failed; it takes its time to answer.
 const ASKED_MAX: usize = 4_000;
