@@ -12,7 +12,7 @@ use axum::http::header::{HeaderName, X_CONTENT_TYPE_OPTIONS};
 use axum::middleware;
 use axum::response::Response;
 use clap::Args;
-use sametick_links::web::{Door, SESSIONS_MAX, WebConfig, WebLink};
+use sametick_links::web::{Door, WebConfig, WebLink};
 pub(crate) use session::{Beside, Match};
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
@@ -122,12 +122,10 @@ impl Options {
             None => Some(page),
         };
         WebLink::start(WebConfig {
-            page,
-            webtransport,
             router: Box::new(|door| isolated(files::router().merge(session::router(door, game)))),
             certificate: self.cert.clone().zip(self.key.clone()),
             origins: self.origin.iter().cloned().collect(),
-            sessions_max: SESSIONS_MAX,
+            ..WebConfig::new(page, webtransport)
         })
     }
 }
@@ -135,12 +133,8 @@ impl Options {
 /// Serves the page's files and nothing else.
 pub(crate) fn alone(page: SocketAddr) -> anyhow::Result<WebLink> {
     let started = WebLink::start(WebConfig {
-        page,
-        webtransport: None,
         router: Box::new(|_door| isolated(files::router())),
-        certificate: None,
-        origins: Vec::new(),
-        sessions_max: SESSIONS_MAX,
+        ..WebConfig::new(page, None)
     });
     started.map_err(|error| address::refused(&error, page, "--page", "TCP"))
 }

@@ -298,7 +298,8 @@ mod tests {
         assert_eq!(words.matches('{').count(), words.matches('}').count());
         assert_eq!(played.packets(0).len(), 8 * played.recorded.packets.len());
         let panes = 3 * played.recorded.frames.len();
-        let most = 2 * played.recorded.frames.len() + 10 * panes + 11 * played.recorded.shapes.len();
+        let most =
+            2 * played.recorded.frames.len() + 10 * panes + 11 * played.recorded.shapes.len();
         assert_eq!(played.frames(0).len(), most);
     }
 
