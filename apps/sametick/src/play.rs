@@ -8,6 +8,7 @@ use crate::host::log::Log;
 use crate::matches::{self, Matches, Wanted};
 use crate::page;
 use crate::stop::Stop;
+use anyhow::bail;
 use clap::{Args, value_parser};
 use sametick::{Alone, PlayerId, Span};
 use sametick_arena::Arena;
@@ -42,7 +43,7 @@ pub(crate) struct Options {
     #[arg(long, value_parser = value_parser!(u32).range(1..=1_000_000))]
     pub(crate) seconds: Option<u32>,
     /// Play without a server or network, as fast as it goes (a minute of play unless --seconds says otherwise)
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["also", "page", "webtransport", "open", "address", "record"])]
     alone: bool,
     /// With a lockstep model: how many play
     #[arg(long, value_name = "COUNT", default_value_t = 4, value_parser = value_parser!(u8).range(1..=8))]
@@ -77,10 +78,13 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
             invites: true,
         },
     )?;
-    if let Some(page) = matches.page().filter(|_| options.open)
-        && !page::open_browser(page)
-    {
-        eprintln!("no browser could be started: open {page} in one");
+    if options.open {
+        let Some(page) = matches.page() else {
+            bail!("there is no page to --open with --page off")
+        };
+        if !page::open_browser(page) {
+            eprintln!("no browser could be started: open {page} in one");
+        }
     }
     matches.run(&stop, &mut Log::new(options.json));
     Ok(())
