@@ -192,7 +192,7 @@ fn begin(
         let now = clock.now();
         let (mesh, link) = match door {
             None => {
-                let link = address::bind(options.address, "--address")?;
+                let link = address::bind_chosen(options.address, "--address")?;
                 let at = peer_at(address::nearby(address_of(link.local())));
                 door = Some(at);
                 eprintln!(
@@ -205,7 +205,7 @@ fn begin(
                 (Mesh::found(setup, me, at, content, now, random), link)
             }
             Some(door) => {
-                let any = SocketAddr::new(options.address.ip(), 0);
+                let any = SocketAddr::new(options.address.unwrap_or(address::USUAL).ip(), 0);
                 let link = UdpLink::bind(any).context("the system gives no socket")?;
                 (Mesh::join(door, me, content, role(options), now, random), link)
             }

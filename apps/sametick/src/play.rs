@@ -35,9 +35,9 @@ pub(crate) struct Options {
     /// Bots
     #[arg(long, value_name = "COUNT", default_value_t = 7)]
     bots: u32,
-    /// Where others reach it: 0.0.0.0:4000 lets in the whole network
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4000", value_parser = address::listening)]
-    pub(crate) address: SocketAddr,
+    /// Where others reach it: 0.0.0.0:4000 lets in the whole network; without it 127.0.0.1:4000, or a free port there
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address::listening)]
+    pub(crate) address: Option<SocketAddr>,
     /// Open the page in this machine's browser
     #[arg(long)]
     pub(crate) open: bool,
@@ -45,7 +45,7 @@ pub(crate) struct Options {
     #[arg(long, value_parser = value_parser!(u32).range(1..=1_000_000))]
     pub(crate) seconds: Option<u32>,
     /// Play without a server or network, as fast as it goes (a minute of play unless --seconds says otherwise)
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["also", "page", "webtransport", "open", "address", "record"])]
     alone: bool,
     /// With a lockstep model: how many play
     #[arg(long, value_name = "COUNT", default_value_t = 4, value_parser = value_parser!(u8).range(1..=8))]
@@ -124,10 +124,13 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
             invites: true,
         },
     )?;
-    if let Some(page) = matches.page().filter(|_| options.open)
-        && !page::open_browser(page)
-    {
-        eprintln!("no browser could be started: open {page} in one");
+    if options.open {
+        let Some(page) = matches.page() else {
+            bail!("there is no page to --open with --page off")
+        };
+        if !page::open_browser(page) {
+            eprintln!("no browser could be started: open {page} in one");
+        }
     }
     matches.run(&stop, &mut Log::new(options.json));
     Ok(())

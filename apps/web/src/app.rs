@@ -353,6 +353,7 @@ impl App {
             world,
             content,
             side,
+            seed: session.player().seed(),
             own: own.as_ref().filter(|_| playing).map(|(id, _)| *id),
             own_muzzle: own.as_ref().map(|(_, fighter)| {
                 figure::own_muzzle(fighter.eye(), self.hands.yaw, self.hands.pitch)

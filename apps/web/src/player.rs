@@ -70,6 +70,14 @@ impl Player {
         }
     }
 
+    /// The seed of all chances, once we are in a match.
+    pub(crate) fn seed(&self) -> Option<u64> {
+        match self {
+            Self::Client(client) => client.seed(),
+            Self::Mesh(mesh, _) => mesh.game().setup().map(|setup| setup.seed),
+        }
+    }
+
     /// Looks at the world as it is to be drawn at this time.
     pub(crate) fn look(&mut self, now: Time) {
         if let Self::Client(client) = self {
