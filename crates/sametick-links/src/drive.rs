@@ -63,7 +63,8 @@ pub fn drive_mesh<G: Game>(
     random: &mut dyn Random,
 ) {
     let mut datagram = Vec::new();
-    while let Some(from) = link.receive(now, &mut datagram) {
+    for _ in 0..TAKEN_AT_ONCE_MAX {
+        let Some(from) = link.receive(now, &mut datagram) else { break };
         let session = link.session(from);
         if let Some(answer) = mesh.receive(now, (from, session), &mut datagram, random) {
             link.send(now, from, &answer);

@@ -1,10 +1,11 @@
-//! Between a link and a game: whatever comes, a server goes on.
+//! Between a link and a game: whatever comes, a server goes on, and so does a machine of a lockstep game.
 
+use sametick::lockstep::{Identity, Mesh, Setup};
 use sametick::secure::SystemRandom;
 use sametick::{
     Fields, Game, Networked, NoEvent, Peer, Rates, Server, Span, Tick, Time, Turn, World,
 };
-use sametick_links::{Clock, Link, TAKEN_AT_ONCE_MAX, drive_server};
+use sametick_links::{Clock, Link, TAKEN_AT_ONCE_MAX, drive_mesh, drive_server};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Nothing;
@@ -66,4 +67,20 @@ fn a_server_that_is_sent_more_than_it_can_take_still_ticks_and_answers() {
     }
     assert!(server.world().tick() >= Tick(10), "{:?}", server.world().tick());
     assert_eq!(link.flushed, 10);
+}
+
+#[test]
+fn a_machine_of_a_lockstep_game_that_is_sent_more_than_it_can_take_still_steps_and_answers() {
+    let mut now = Time::ZERO;
+    let random = &mut SystemRandom::new();
+    let mut link = Flooded { taken: 0, flushed: 0 };
+    let (setup, me) = (Setup { players: 1, ..Setup::DOOM_1993 }, Identity { session: 1, name: 1 });
+    let mut mesh = Mesh::<Idle>::found(setup, me, link.local(), ((), 1), now, random);
+    for _ in 0..20 {
+        now += Span::millis(20);
+        drive_mesh(&mut mesh, &mut link, now, random);
+    }
+    let tick = mesh.game().world().expect("it has begun").tick();
+    assert!(tick >= Tick(5), "{tick:?}");
+    assert_eq!(link.flushed, 20);
 }

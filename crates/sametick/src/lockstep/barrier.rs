@@ -87,6 +87,10 @@ impl<G: Game> Lockstep<G> {
             return;
         }
         let executed = self.executed();
+        // Who knocks at a full game again and again costs no world each time.
+        if !roster.has_room(wants_to_play, executed) {
+            return self.post(from, &Word::Refusal(Refusal::Full));
+        }
         let has_begun = roster.has_begun;
         let worlds = self.worlds.as_ref().filter(|_| has_begun);
         let world = worlds.map(|worlds| worlds.known().save(&self.layouts));
@@ -94,9 +98,8 @@ impl<G: Game> Lockstep<G> {
             return self.post(from, &Word::Refusal(Refusal::World));
         }
         let Some(roster) = &mut self.roster else { return };
-        let is_let_in = roster.admit((from.0, name), from.1, wants_to_play, executed);
-        if !is_let_in {
-            return self.post(from, &Word::Refusal(Refusal::Full));
+        if !roster.admit((from.0, name), from.1, wants_to_play, executed) {
+            return;
         }
         roster.count_up();
         self.contacts.insert(from.0, Contact::new(now, executed));

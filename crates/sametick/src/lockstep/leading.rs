@@ -2,7 +2,7 @@
 
 use super::contact::Contact;
 use super::player::{Happening, Lockstep};
-use super::roster::{Roster, SLOWEST_PACE};
+use super::roster::{Member, Roster, SLOWEST_PACE};
 use super::setup::Turns;
 use super::words::Word;
 use super::{JOINER_TICKS_MAX, KEPT_TICKS, Pace, STEPS_MAX};
@@ -71,14 +71,14 @@ impl<G: Game> Lockstep<G> {
     fn clear_lobby(&mut self, now: Time, roster: &mut Roster) {
         let patience = roster.setup.patience;
         let (own, contacts, election) = (self.identity, &self.contacts, &mut self.election);
-        roster.members.retain(|member| {
+        roster.take_out(|member| {
             let contact = contacts.get(&member.identity);
             let is_silent = contact.is_some_and(|contact| now - contact.heard_at >= patience);
             let leaves = contact.is_some_and(|contact| contact.leaves);
             let is_gone = is_silent || leaves || election.gone.contains(&member.identity);
-            member.identity == own || !is_gone
+            member.identity != own && is_gone
         });
-        election.gone.retain(|identity| roster.members.iter().any(|m| m.identity == *identity));
+        election.gone.retain(|identity| roster.member(*identity).is_some());
     }
 
     /// A change of electors counts alone once enough of the old ones know of it.
@@ -123,7 +123,8 @@ impl<G: Game> Lockstep<G> {
         let ready = waiting.filter(|member| is_ready(member.identity)).count();
         if ready >= usize::from(roster.setup.players) {
             roster.has_begun = true;
-            for member in roster.members.iter_mut().filter(|member| member.wants_to_play) {
+            let playing = |member: &&mut Member| member.is_here() && member.wants_to_play;
+            for member in roster.members.iter_mut().filter(playing) {
                 member.plays_from = Some(Tick(1));
             }
         }

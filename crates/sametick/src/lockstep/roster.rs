@@ -135,6 +135,21 @@ impl Roster {
         known.or(self.paces.first()).map_or(Pace::first(&self.setup), |(_, pace)| *pace)
     }
 
+    /// Whether somebody can be taken in: nothing dear need be done for who finds all places taken.
+    pub(super) fn has_room(&self, wants_to_play: bool, enters: Tick) -> bool {
+        let alike = self.here().filter(|member| member.wants_to_play == wants_to_play).count();
+        let places = if wants_to_play { PLAYERS_MAX } else { WATCHERS_MAX };
+        let has_row = self.members.len() < MEMBERS_MAX || self.oldest_row(enters).is_some();
+        alike < places && has_row && self.next_seat().is_some()
+    }
+
+    /// The row of somebody who left so long before a tick that its commands are no longer kept.
+    fn oldest_row(&self, tick: Tick) -> Option<usize> {
+        let is_old =
+            |member: &Member| member.leaves_at.is_some_and(|left| left.0 + KEPT_TICKS < tick.0);
+        self.members.iter().position(is_old)
+    }
+
     /// Takes in somebody new, or somebody who comes back and gets its number again.
     pub(super) fn admit(
         &mut self,
@@ -143,16 +158,7 @@ impl Roster {
         wants_to_play: bool,
         enters: Tick,
     ) -> bool {
-        let alike = self.here().filter(|member| member.wants_to_play == wants_to_play).count();
-        let places = if wants_to_play { PLAYERS_MAX } else { WATCHERS_MAX };
-        let is_old =
-            |member: &Member| member.leaves_at.is_some_and(|left| left.0 + KEPT_TICKS < enters.0);
-        while self.members.len() >= MEMBERS_MAX
-            && let Some(oldest) = self.members.iter().position(is_old)
-        {
-            self.members.remove(oldest);
-        }
-        if self.members.len() >= MEMBERS_MAX || alike >= places {
+        if !self.has_room(wants_to_play, enters) {
             return false;
         }
         let is_free = |player: &PlayerId| self.here().all(|member| member.player != *player);
@@ -162,6 +168,11 @@ impl Roster {
         let (Some(player), Some(seat)) = (before.or(lowest), self.next_seat()) else {
             return false;
         };
+        if self.members.len() >= MEMBERS_MAX
+            && let Some(oldest) = self.oldest_row(enters)
+        {
+            self.members.remove(oldest);
+        }
         let (plays_from, leaves_at) = (None, None);
         self.members.push(Member {
             seat,
@@ -177,6 +188,7 @@ impl Roster {
         true
     }
 
+    /// The row of the greatest seat is never forgotten before there is a greater, so that none is given twice.
     fn next_seat(&self) -> Option<u16> {
         self.members.last().map_or(Some(0), |member| member.seat.checked_add(1))
     }
@@ -198,9 +210,21 @@ impl Roster {
 
     /// Forgets those who left long ago.
     pub(super) fn forget_before(&mut self, tick: Tick) {
-        let leader = self.leader;
+        let (leader, newest) = (self.leader, self.members.last().map(|member| member.seat));
         self.members.retain(|member| {
-            member.leaves_at.is_none_or(|left| left >= tick) || member.seat == leader
+            let counts = member.seat == leader || Some(member.seat) == newest;
+            member.leaves_at.is_none_or(|left| left >= tick) || counts
+        });
+    }
+
+    /// Before the game begins: takes out who is gone, as if it had never come.
+    pub(super) fn take_out(&mut self, is_gone: impl Fn(&Member) -> bool) {
+        let newest = self.members.last().map(|member| member.seat);
+        self.members.retain_mut(|member| {
+            if member.is_here() && is_gone(member) {
+                member.leaves_at = Some(Tick(0));
+            }
+            member.is_here() || Some(member.seat) == newest
         });
     }
 

@@ -370,6 +370,27 @@ fn those_who_come_and_go_leave_nothing_behind() {
     }
 }
 
+#[test]
+fn no_seat_is_given_twice_whoever_is_forgotten() {
+    let mut table = Table::new(Setup::DOOM_1993, 2);
+    let roster = table.roster(0);
+    let come = |roster: &mut Roster, identity: u64, enters: u32| {
+        assert!(roster.admit((identity, identity), seat(1).1, true, Tick(enters)));
+        roster.members.last().map(|member| member.seat).expect("it is in")
+    };
+    let first = come(roster, 50, 0);
+    roster.take_out(|member| member.identity == 50);
+    assert!(roster.member(50).is_none());
+    let second = come(roster, 50, 0);
+    roster.take_out(|_| false);
+    assert_eq!(roster.members.len(), 2, "who went before the beginning leaves one row at most");
+    let last = roster.members.last_mut().expect("it is in");
+    last.leaves_at = Some(Tick(1));
+    roster.forget_before(Tick(9_000));
+    let third = come(roster, 51, 9_000);
+    assert!(first < second && second < third, "{first} {second} {third}");
+}
+
 /// Asks for more than fits.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Essay {

@@ -1,6 +1,7 @@
 //! Lockstep games over simulated networks: everyone steps the same worlds, whatever the network does.
 
 mod faults;
+mod library;
 mod party;
 #[cfg(feature = "secure")]
 mod sealed;
@@ -217,68 +218,6 @@ fn watchers_take_no_player_s_seat() {
     assert_eq!(refused.count(), 2, "so many more than there is room for");
 }
 
-/// A shelf of books that nobody changes.
-struct Library;
-
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Book {
-    pages: [[f32; 4]; 15],
-}
-
-const PAGES: [&str; 15] =
-    ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o"];
-
-impl sametick::Networked for Book {
-    fn fields<F: sametick::Fields>(&mut self, f: &mut F) {
-        for (name, page) in PAGES.into_iter().zip(&mut self.pages) {
-            f.exacts(name, page);
-        }
-    }
-}
-
-mod shelf {
-    use super::Book;
-    sametick::entities! { pub(crate) enum Shelf { Book } }
-}
-
-impl sametick::Game for Library {
-    type Entity = shelf::Shelf;
-    type Command = tag::Wish;
-    type Event = sametick::NoEvent;
-    type Content = ();
-    fn step(world: &mut sametick::World<shelf::Shelf>, turn: &sametick::Turn<'_, Self>) {
-        if turn.tick() == Tick(1) {
-            for book in 1..3_800 {
-                let mut pages = [[0.0; 4]; 15];
-                for (page, word) in pages.as_flattened_mut().iter_mut().enumerate() {
-                    *word = (book * 60 + page as u32).wrapping_mul(0x9e37_79b9) as f32;
-                }
-                world.spawn(Book { pages });
-            }
-        }
-    }
-}
-
-#[test]
-fn who_comes_late_is_handed_a_world_of_almost_a_mebibyte_while_the_others_play_on() {
-    let setup = Setup { players: 2, tick_length: Span::millis(50), ..Setup::DOOM_1993 };
-    let still =
-        |_: &sametick::lockstep::Lockstep<Library>, _: &mut sametick::Dice, _| tag::Wish::default();
-    let mut party: Party<Library> = Party::new(setup, 2, ((), still), 3, line(100, 0.02));
-    party.run(Span::seconds(2));
-    (0..2).for_each(|index| party.machines[index].gap = Span::ZERO);
-    party.add(Role::Plays);
-    party.run(Span::seconds(14));
-    party.check();
-    let events = &party.machines[2].events;
-    assert_eq!(party.lockstep(0).players().len(), 3, "{:?}: {events:?}", setup.topology);
-    party.check_united(30);
-    for index in 0..2 {
-        let gap = party.machines[index].gap;
-        assert!(gap < Span::millis(400), "the others stood still for {gap}");
-    }
-}
-
 #[test]
 fn what_one_machine_recorded_plays_again_to_the_same_worlds() {
     for (name, setup) in Setup::ALL {
@@ -402,6 +341,27 @@ fn before_the_beginning_nobody_waits_for_those_who_went() {
             let case = format!("{name}, comes back {comes_back}: {players} players, {begun:?}");
             assert!(players == 3 && begun.is_some_and(|tick| tick > 60), "{case}");
         }
+    }
+}
+
+#[test]
+fn who_was_silent_for_too_long_before_the_beginning_comes_back_as_the_same_and_plays() {
+    for (name, setup) in Setup::ALL {
+        let setup = Setup { players: 3, ..setup };
+        let mut party = Party::new(setup, 2, ((), wander), 9, line(60, 0.02));
+        party.run(Span::seconds(1));
+        let hosts = [0, 1].map(|index| party.machines[index].host);
+        party.network.cut_both(hosts[0], hosts[1]);
+        party.run(setup.patience + Span::millis(200));
+        party.network.heal_both(hosts[0], hosts[1]);
+        party.run(Span::seconds(2));
+        assert!(told(&party, 1).any(|event| *event == Happening::LeftBehind), "{name}");
+        assert!(party.lockstep(1).me().is_some(), "{name}: it is in again");
+        party.add(Role::Plays);
+        party.run(Span::seconds(6));
+        party.check();
+        party.check_united(30);
+        assert_eq!(party.lockstep(0).players().len(), 3, "{name}");
     }
 }
 

@@ -1,0 +1,96 @@
+//! Worlds that take long to be handed over, or cannot be.
+
+use crate::line;
+use crate::party::Party;
+use crate::tag::Wish;
+use sametick::lockstep::{Happening, Lockstep, Refusal, Role, Setup, WATCHERS_MAX};
+use sametick::{Dice, Fields, Game, Networked, NoEvent, Span, Tick, Time, Turn, World};
+
+/// A shelf of books that nobody changes.
+struct Library;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Book {
+    pages: [[f32; 4]; 15],
+}
+
+const PAGES: [&str; 15] =
+    ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o"];
+
+impl Networked for Book {
+    fn fields<F: Fields>(&mut self, f: &mut F) {
+        for (name, page) in PAGES.into_iter().zip(&mut self.pages) {
+            f.exacts(name, page);
+        }
+    }
+}
+
+mod shelf {
+    use super::Book;
+    sametick::entities! { pub(crate) enum Shelf { Book } }
+}
+
+impl Game for Library {
+    type Entity = shelf::Shelf;
+    type Command = Wish;
+    type Event = NoEvent;
+    /// How many books it has.
+    type Content = u32;
+    fn step(world: &mut World<shelf::Shelf>, turn: &Turn<'_, Self>) {
+        if turn.tick() == Tick(1) {
+            for book in 0..*turn.content() {
+                let mut pages = [[0.0; 4]; 15];
+                for (page, word) in pages.as_flattened_mut().iter_mut().enumerate() {
+                    *word = (book * 60 + page as u32).wrapping_mul(0x9e37_79b9) as f32;
+                }
+                world.spawn(Book { pages });
+            }
+        }
+    }
+}
+
+/// Asks for nothing.
+fn read(_: &Lockstep<Library>, _: &mut Dice, _: Time) -> Wish {
+    Wish::default()
+}
+
+#[test]
+fn who_finds_all_places_taken_is_told_so_before_a_world_is_made_for_it() {
+    let setup = Setup { players: 2, tick_length: Span::millis(50), ..Setup::DOOM_1993 };
+    // A world too long to be handed over: whoever makes one would say so.
+    let mut party: Party<Library> = Party::new(setup, 1, (5_000, read), 3, line(20, 0.0));
+    (0..WATCHERS_MAX).for_each(|_| party.add(Role::Watches));
+    party.run(Span::millis(500));
+    party.add(Role::Plays);
+    party.run(Span::millis(500));
+    let refusal = |party: &Party<Library>, index: usize| {
+        let events = party.machines[index].events.iter();
+        events.clone().find_map(|(_, event)| match event {
+            Happening::Refused(refusal) => Some(*refusal),
+            _ => None,
+        })
+    };
+    for (role, expected) in [(Role::Watches, Refusal::Full), (Role::Plays, Refusal::World)] {
+        party.add(role);
+        party.run(Span::millis(300));
+        assert_eq!(refusal(&party, party.machines.len() - 1), Some(expected), "{role:?}");
+    }
+}
+
+#[test]
+fn who_comes_late_is_handed_a_world_of_almost_a_mebibyte_while_the_others_play_on() {
+    let setup = Setup { players: 2, tick_length: Span::millis(50), ..Setup::DOOM_1993 };
+    let mut party: Party<Library> = Party::new(setup, 2, (3_799, read), 3, line(100, 0.02));
+    party.run(Span::seconds(2));
+    (0..2).for_each(|index| party.machines[index].gap = Span::ZERO);
+    party.add(Role::Plays);
+    party.run(Span::seconds(14));
+    party.check();
+    let events = &party.machines[2].events;
+    assert_eq!(party.lockstep(0).players().len(), 3, "{:?}: {events:?}", setup.topology);
+    party.check_united(30);
+    for index in 0..2 {
+        let gap = party.machines[index].gap;
+        assert!(gap < Span::millis(400), "the others stood still for {gap}");
+    }
+}
