@@ -36,6 +36,8 @@ struct Machine {
     thought: Tick,
     compared: Tick,
     began_at: Option<Time>,
+    /// When it found its world to be another than somebody's.
+    parted_at: Option<Time>,
 }
 
 /// What all machines here found out together.
@@ -80,6 +82,9 @@ pub(crate) fn run(options: &Options, setup: Setup) -> anyhow::Result<()> {
         // The time of play begins when everyone has come.
         let has_begun = machines.iter().all(|machine| machine.began_at.is_some());
         end = end.or_else(|| has_begun.then(|| ends_at(now)).flatten());
+        // The others may still be waiting for a part of our world.
+        let parted_at = machines.iter().filter_map(|machine| machine.parted_at).min();
+        end = parted_at.map(|parted| parted + GOODBYE).or(end);
         let is_over = machines.iter().all(|machine| machine.mesh.game().is_over());
         if stop.is_asked() || is_over || end.is_some_and(|end| now >= end) {
             break;
@@ -90,7 +95,11 @@ pub(crate) fn run(options: &Options, setup: Setup) -> anyhow::Result<()> {
     }
     let report = report(options, &machines, &ledger);
     tape.end(&mut machines[0])?;
+    let has_parted = machines.iter().any(|machine| machine.parted_at.is_some());
     farewell(&mut machines, &clock, &ground, options)?;
+    if has_parted {
+        bail!("the worlds are not the same any more: see above");
+    }
     crate::print(&report)?;
     if ledger.differed > 0 {
         bail!("{} ticks were not the same on all machines", ledger.differed);
@@ -218,7 +227,15 @@ fn begin(
         );
         let (thought, compared) = (Tick(0), Tick(0));
         let link = Both::new(link, web.take());
-        machines.push(Machine { mesh, link, bot, thought, compared, began_at: None });
+        machines.push(Machine {
+            mesh,
+            link,
+            bot,
+            thought,
+            compared,
+            began_at: None,
+            parted_at: None,
+        });
     }
     Ok(machines)
 }
@@ -239,8 +256,10 @@ impl Machine {
         for event in game.take_events() {
             match event {
                 Happening::Desynced(desync) => {
-                    write_down(&desync)?;
-                    bail!("the worlds are not the same any more: see above");
+                    self.parted_at.get_or_insert(now);
+                    if let Err(error) = write_down(&desync) {
+                        eprintln!("{error:#}");
+                    }
                 }
                 Happening::Over if self.began_at.is_none() => {
                     bail!("the game never began: nobody answers, or too few came");
@@ -290,7 +309,9 @@ impl Machine {
 
 /// Writes down what is known of a desync, for `sametick replay`.
 fn write_down(desync: &Desync) -> anyhow::Result<()> {
-    eprintln!("desync with player {} at tick {}: {}", desync.with.0, desync.tick.0, desync.first);
+    let since = if desync.is_first { "at" } else { "at or before" };
+    let (with, tick) = (desync.with.0, desync.tick.0);
+    eprintln!("desync with player {with} {since} tick {tick}: {}", desync.first);
     for (name, bytes) in &desync.recordings {
         let file = format!("desync-{}-{}-{name}.sametick", desync.tick.0, desync.with.0);
         std::fs::write(&file, bytes).with_context(|| format!("cannot write {file}"))?;

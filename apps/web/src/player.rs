@@ -193,10 +193,13 @@ fn news_of_mesh(event: Happening) -> Option<News> {
     match event {
         Happening::Joined(_) => Some(News::Joined),
         Happening::Refused(refusal) => lost(&format!("They do not let us in: {refusal}.")),
-        Happening::Desynced(desync) => Some(News::Stopped(format!(
-            "Since tick {} our world is not that of player {}: {}. The game has stopped.",
-            desync.tick.0, desync.with.0, desync.first
-        ))),
+        Happening::Desynced(desync) => {
+            let since = if desync.is_first { "Since" } else { "Since before" };
+            Some(News::Stopped(format!(
+                "{since} tick {} our world is not that of player {}: {}. The game has stopped.",
+                desync.tick.0, desync.with.0, desync.first
+            )))
+        }
         Happening::Halted => {
             Some(News::Stopped("Somebody's world is another: the game has stopped.".into()))
         }

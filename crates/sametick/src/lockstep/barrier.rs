@@ -4,7 +4,7 @@
 use super::BLOB_BYTES_MAX;
 use super::contact::Contact;
 use super::player::{Happening, Lockstep, Role, Stage};
-use super::roster::{Age, Roster};
+use super::roster::{Age, Member, Roster};
 use super::streams::Streams;
 use super::transfer::{Outgoing, RESEND_MIN};
 use super::turns::GameClock;
@@ -159,10 +159,15 @@ impl<G: Game> Lockstep<G> {
             }
             Stage::Playing => {
                 let Some(roster) = &self.roster else { return };
-                // Or one who began anew where we knew somebody.
-                let is_known =
-                    roster.members.iter().any(|m| m.identity == from.0 || m.at == from.1);
-                if is_known && age.is_after(roster.age()) && leader.0 != self.identity {
+                let needs_quorum = roster.setup.needs_quorum;
+                // Where parts go on as games of their own, those of another part are gone to us.
+                let counts = |m: &&Member| m.wants_to_play && (m.is_here() || !needs_quorum);
+                let mut players = roster.members.iter().filter(counts);
+                // One who plays with us, or one who began anew where we knew such a one.
+                let is_known = players.any(|m| m.identity == from.0 || m.at == from.1);
+                // Whom enough hear leads: nobody else can.
+                let leads = needs_quorum && self.is_leader() && self.has_quorum(now);
+                if is_known && !leads && age.is_after(roster.age()) && leader.0 != self.identity {
                     // Whoever leads speaks from where it is.
                     let door = if leader.0 == from.0 { from } else { leader };
                     self.come_back(now, door);
@@ -213,10 +218,10 @@ impl<G: Game> Lockstep<G> {
             return;
         }
         // Only those we play with say who plays, and nobody says by other rules.
-        let is_strange = self
-            .roster
-            .as_ref()
-            .is_some_and(|known| known.member(from.0).is_none() || known.setup != roster.setup);
+        let is_strange = self.roster.as_ref().is_some_and(|known| {
+            let speaker = known.member(from.0).filter(|speaker| speaker.wants_to_play);
+            speaker.is_none() || known.setup != roster.setup
+        });
         if !is_newer || is_strange || self.election.has_promised_beyond(roster.epoch) {
             return;
         }

@@ -25,6 +25,8 @@ pub(super) struct Contact {
     clock: Option<(f64, Time)>,
     /// What it has stepped for good.
     pub(super) executed: Option<Tick>,
+    /// Whether it said so since we lead.
+    pub(super) has_said_so: bool,
     /// Up to which tick it has what we send.
     pub(super) held: Tick,
     /// The roster that it has, by the lowest bits.
@@ -61,6 +63,7 @@ impl Contact {
             jitter_micros: 2_000.0,
             clock: None,
             executed: None,
+            has_said_so: false,
             held,
             version: None,
             vector: Vec::new(),

@@ -16,8 +16,11 @@ use std::collections::BTreeMap;
 pub struct Desync {
     /// Whose world is another than ours; "left" is ours, "right" is theirs.
     pub with: PlayerId,
-    /// The first tick at which they differ.
+    /// The first tick at which they differ, as far as is known.
     pub tick: Tick,
+    /// Whether they were the same on the tick before. If not, that one is not kept any more: they may have differed
+    /// for longer.
+    pub is_first: bool,
     /// The first entity and field that differ, with both values.
     pub first: String,
     /// All that differs at that tick.
@@ -127,7 +130,10 @@ impl<G: Game> Lockstep<G> {
         let bytes = evidence.map(|past| past.world.save(&self.layouts));
         let report = match (first_differing, &inquest.evidence) {
             (Some(tick), Some(theirs)) if theirs.tick() == tick => {
-                Some(self.report(member.player, tick, theirs))
+                let first = inquest.theirs.as_ref().map(|(first, _)| *first);
+                let before = Tick(tick.0.saturating_sub(1));
+                let is_first = first < Some(tick) && worlds.at(before).is_some();
+                Some(self.report(member.player, (tick, is_first), theirs))
             }
             _ => None,
         };
@@ -151,7 +157,12 @@ impl<G: Game> Lockstep<G> {
         self.events.extend(report.map(|report| Happening::Desynced(Box::new(report))));
     }
 
-    fn report(&self, with: PlayerId, tick: Tick, theirs: &World<G::Entity>) -> Desync {
+    fn report(
+        &self,
+        with: PlayerId,
+        (tick, is_first): (Tick, bool),
+        theirs: &World<G::Entity>,
+    ) -> Desync {
         let ours = self.worlds.as_ref().and_then(|worlds| worlds.at(tick));
         let differences = ours.map(|past| past.world.differences(theirs, &self.layouts));
         let differences = differences.unwrap_or_default();
@@ -161,7 +172,7 @@ impl<G: Game> Lockstep<G> {
             ("ours", ours.map(|past| self.recording_of(&past.world)).unwrap_or_default()),
             ("theirs", self.recording_of(theirs)),
         ];
-        Desync { with, tick, first, differences, recordings }
+        Desync { with, tick, is_first, first, differences, recordings }
     }
 
     /// One world.

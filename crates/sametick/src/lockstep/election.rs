@@ -207,6 +207,9 @@ impl<G: Game> Lockstep<G> {
         let Some(caller) = roster.member(from.0).copied() else {
             return self.turn_away(from);
         };
+        if !caller.wants_to_play {
+            return;
+        }
         if self.seat().is_none() || self.worlds.is_none() || self.is_halted {
             return;
         }
@@ -261,10 +264,10 @@ impl<G: Game> Lockstep<G> {
         play: Play<G::Command>,
     ) {
         let Some(call) = &self.election.call else { return };
-        if self.roster.as_ref().is_none_or(|roster| roster.member(from).is_none()) {
-            return;
-        }
-        if is_after(play.epoch, call.epoch) {
+        let member = self.roster.as_ref().and_then(|roster| roster.member(from));
+        // Who only watches keeps its place if it has no more than we have; nothing else is taken from it.
+        let Some(counts) = member.map(|member| member.wants_to_play) else { return };
+        if counts && is_after(play.epoch, call.epoch) {
             self.election.promise(play.epoch);
             self.election.call = None;
             return;
@@ -275,6 +278,7 @@ impl<G: Game> Lockstep<G> {
         if let (Some(theirs), Some(ours)) = (&play.roster, &self.roster)
             && theirs.age().is_after(ours.age())
             && theirs.setup == ours.setup
+            && counts
         {
             // Somebody led in between: what was decided then stands.
             let leader = theirs.leader().map(|leader| (leader.identity, leader.at));
@@ -285,7 +289,7 @@ impl<G: Game> Lockstep<G> {
             self.adopt(now, theirs.clone());
             self.election.call = call;
         }
-        self.take_streams(&play.streams);
+        self.take_streams(&play.streams, |_| counts);
         let mine = self.vector();
         let has_all = play.vector.iter().all(|(seat, tick)| {
             let own = mine.iter().find(|(known, _)| known == seat);
@@ -346,7 +350,9 @@ impl<G: Game> Lockstep<G> {
             self.clock.lead = 1.0;
         }
         for contact in self.contacts.values_mut() {
-            contact.reached_at = now;
+            // What it told another counts no more, and it is given the time to tell us.
+            (contact.reached_at, contact.moved_at) = (now, now);
+            contact.has_said_so = false;
         }
         self.adopt(now, roster);
     }
@@ -415,7 +421,10 @@ impl<G: Game> Lockstep<G> {
 
     /// Somebody speaks of another epoch than ours.
     pub(super) fn hear_other_epoch(&mut self, from: u64, epoch: u16) {
-        let is_later = self.roster.as_ref().is_some_and(|roster| is_after(epoch, roster.epoch));
+        let is_later = self.roster.as_ref().is_some_and(|roster| {
+            let counts = roster.member(from).is_some_and(|member| member.wants_to_play);
+            counts && is_after(epoch, roster.epoch)
+        });
         if let Some(contact) = self.contacts.get_mut(&from) {
             // It is told our roster until it has it.
             contact.version = None;

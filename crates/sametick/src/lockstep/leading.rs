@@ -179,11 +179,14 @@ impl<G: Game> Lockstep<G> {
             let is_silent = now - contact.reached_at.min(contact.heard_at) >= patience;
             let is_gone = is_silent || self.election.gone.contains(&member.identity);
             let stands = contact.executed.unwrap_or(member.enters);
-            let is_lost = (contact.executed.is_none() && now - contact.moved_at >= WORLD_MAX)
-                || stands.0.saturating_add(JOINER_TICKS_MAX) < executed.0;
             let has_never_played = member.plays_from.is_none();
+            // What comes after where it stands is kept for so long; without that it is handed the world anew.
+            let kept = if has_never_played { JOINER_TICKS_MAX } else { KEPT_TICKS };
+            let is_behind = contact.has_said_so && stands.0.saturating_add(kept) < executed.0;
+            let waits = has_never_played && contact.executed.is_none();
+            let is_lost = is_behind || (waits && now - contact.moved_at >= WORLD_MAX);
             let is_ours_to_say = has_never_played || (has_server && has_quorum);
-            if is_ours_to_say && (is_gone || contact.leaves || (has_never_played && is_lost)) {
+            if is_ours_to_say && (is_gone || contact.leaves || is_lost) {
                 member.leaves_at = Some(Tick(executed.0 + 1));
             } else if !has_server && contact.leaves {
                 // It gives no more commands: what we have of it is all that anyone has, or will have.

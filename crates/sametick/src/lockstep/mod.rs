@@ -105,8 +105,8 @@ const _: () = assert!(STREAMED_TICKS_MAX <= crate::delta::SEQUENCE_RECORDS_MAX);
 /// Hashes of every so many ticks are compared.
 const HASH_EVERY_TICKS: u32 = 8;
 
-/// How many of the newest worlds are kept, to be compared.
-const HASHES_MAX: usize = 40;
+/// How many of the newest worlds are kept at most, to be compared: those of two seconds, if that is fewer.
+const HASHES_MAX: usize = 127;
 
 /// How many ticks one call steps at most: who is far behind catches up over several.
 const STEPS_MAX: u32 = 16;

@@ -189,6 +189,8 @@ pub struct Lockstep<G: Game> {
     pub(super) led_at: Time,
     pub(super) called_back_at: Time,
     pub(super) stalled_since: Option<Time>,
+    /// When we last asked all for what is missing, whoever gave it.
+    pub(super) asked_all_at: Option<Time>,
     /// How long a tick takes this machine at least, if its owner says so.
     pub(super) tick_costs: Span,
     pub(super) backlog: (u32, u32, Time),
@@ -307,6 +309,7 @@ impl<G: Game> Lockstep<G> {
             led_at: now,
             called_back_at: now,
             stalled_since: None,
+            asked_all_at: None,
             tick_costs: Span::ZERO,
             backlog: (u32::MAX, u32::MAX, now),
             paced_at: now,
@@ -580,6 +583,7 @@ impl<G: Game> Lockstep<G> {
         Some(Frame {
             content: &self.content,
             layouts: &self.layouts,
+            command: &self.layout,
             tick_length: setup.tick_length,
             seed: setup.seed,
         })

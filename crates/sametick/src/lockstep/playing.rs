@@ -9,6 +9,7 @@ use super::streams::Stream;
 use super::turns::GameClock;
 use super::worlds::{Frame, Inputs};
 use super::{JOINER_TICKS_MAX, KEPT_TICKS, Pace, STEPS_MAX};
+use crate::fields::Networked;
 use crate::game::Game;
 use crate::time::{Span, Time};
 use crate::world::{PlayerId, Tick};
@@ -16,6 +17,16 @@ use crate::world::{PlayerId, Tick};
 /// How many ticks that wait are looked at.
 const BACKLOG_MAX: u32 = 16;
 const BACKLOG_STRETCH: Span = Span::millis(500);
+
+/// A command as all others will have it, who get it as a record. One that is not finite asks for nothing.
+pub(super) fn settled<C: Networked + Default>(mut command: C) -> C {
+    if crate::settle(&mut command).is_err() {
+        command = C::default();
+        // What is not finite was mended, as everywhere.
+        let _ = crate::settle(&mut command);
+    }
+    command
+}
 
 impl<G: Game> Lockstep<G> {
     /// Lets the game's time pass: commands are made, ticks are stepped or waited for.
@@ -66,6 +77,7 @@ impl<G: Game> Lockstep<G> {
             let frame = Frame {
                 content: &self.content,
                 layouts: &self.layouts,
+                command: &self.layout,
                 tick_length: setup.tick_length,
                 seed: setup.seed,
             };
@@ -162,7 +174,7 @@ impl<G: Game> Lockstep<G> {
                 let stream = self.streams.stream(seat)?;
                 let newest = stream.newest();
                 let last = stream.get(newest)?;
-                Some(G::repeat(last, tick.0.saturating_sub(newest.0)))
+                Some(settled(G::repeat(last, tick.0.saturating_sub(newest.0))))
             })
         })
     }
@@ -221,15 +233,14 @@ impl<G: Game> Lockstep<G> {
         let wanted = self.command_tick(now, setup, pace);
         let limit = self.executed().0 + super::DELAY_TICKS_MAX + 2;
         let end = if self.leaving_since.is_some() { newest } else { Tick(wanted.0.min(limit)) };
-        let mut wish = self.wish.clone();
-        if crate::settle(&mut wish).is_err() {
-            // A command that is not finite asks for nothing.
-            wish = G::Command::default();
-        }
+        let wish = settled(self.wish.clone());
         for tick in newest.0 + 1..=end.0 {
             // More than one at once: the player has asked once.
             let repeated = tick - newest.0 - 1;
-            let command = if repeated == 0 { wish.clone() } else { G::repeat(&wish, repeated) };
+            let command = match repeated {
+                0 => wish.clone(),
+                _ => settled(G::repeat(&wish, repeated)),
+            };
             match setup.has_server() {
                 true => {
                     self.asked.entry(me.seat).or_insert_with(|| Stream::new(from)).push(command)

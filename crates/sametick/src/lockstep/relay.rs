@@ -2,6 +2,7 @@
 //! from it. Each word carries all that its listener has not acknowledged.
 
 use super::player::{Lockstep, Role, SPEAK_EVERY, Stage};
+use super::playing::settled;
 use super::roster::Member;
 use super::setup::{Setup, Topology};
 use super::streams::Stream;
@@ -29,6 +30,9 @@ pub(super) const COMMAND_BITS_MAX: usize = STREAM_BYTES_MAX * 8 / PLAYERS_MAX;
 
 /// After so long without a step we say in full what we have: somebody may hand us what is missing.
 const VECTOR_AFTER: Span = Span::millis(200);
+
+/// So long after that we take commands from others than who gave them.
+const HANDED_WITHIN: Span = Span::seconds(1);
 
 impl<G: Game> Lockstep<G> {
     /// Says what is due to whoever should hear it.
@@ -60,6 +64,9 @@ impl<G: Game> Lockstep<G> {
         let (executed, clock) = (self.executed(), self.clock.ticks);
         let is_stuck = self.stalled_since.is_some_and(|since| now - since >= VECTOR_AFTER);
         let vector = if is_stuck && !self.has_server() { self.vector() } else { Vec::new() };
+        if !vector.is_empty() {
+            self.asked_all_at = Some(now);
+        }
         let needs_margin = self.has_server() && self.is_leader();
         let Some(roster) = &self.roster else { unreachable!("speaks only with a roster") };
         let (epoch, version) = (roster.epoch, roster.version as u8);
@@ -237,7 +244,7 @@ impl<G: Game> Lockstep<G> {
             self.election.gone.insert(from.0);
         }
         if let Some(executed) = play.executed {
-            contact.executed = Some(executed);
+            (contact.executed, contact.has_said_so) = (Some(executed), true);
             contact.held = contact.held.max(play.held);
             if own.is_some() && !(has_server && is_leader) {
                 contact.hear_reserve(now, play.held.0.saturating_sub(executed.0));
@@ -259,10 +266,16 @@ impl<G: Game> Lockstep<G> {
             return;
         }
         match (has_server, is_leader, from_leader) {
-            (false, ..) => self.take_streams(&play.streams),
+            (false, ..) => {
+                // Everyone tells its own; others' are handed on to who asked for them, or only watches.
+                let has_asked = self.asked_all_at.is_some_and(|at| now - at < HANDED_WITHIN);
+                let takes_all = has_asked || (self.role == Role::Watches && from_leader);
+                let own = speaker.seat as u8;
+                self.take_streams(&play.streams, |seat| counts && (takes_all || seat == own));
+            }
             (true, true, _) => self.take_asked(&speaker, &play.streams),
             (true, false, true) => {
-                self.take_streams(&play.streams);
+                self.take_streams(&play.streams, |_| true);
                 self.hear_margin(now, from.0, &play);
             }
             (true, false, false) => {}
@@ -272,14 +285,19 @@ impl<G: Game> Lockstep<G> {
         }
     }
 
-    pub(super) fn take_streams(&mut self, streams: &[(u8, Tick, Vec<G::Command>)]) {
+    /// Takes in the commands of those seats of which the speaker is believed.
+    pub(super) fn take_streams(
+        &mut self,
+        streams: &[(u8, Tick, Vec<G::Command>)],
+        is_believed: impl Fn(u8) -> bool,
+    ) {
         let Some(roster) = &self.roster else { return };
         let own = roster.member(self.identity).map(|me| me.seat).filter(|_| !self.has_server());
         if self.worlds.is_none() {
             return;
         }
         let executed = self.executed();
-        for (seat, first, commands) in streams {
+        for (seat, first, commands) in streams.iter().filter(|(seat, ..)| is_believed(*seat)) {
             let member = roster.members.iter().rev().find(|member| member.seat as u8 == *seat);
             let Some(member) = member.filter(|member| Some(member.seat) != own) else { continue };
             let Some(from) = member.plays_from else { continue };
@@ -363,7 +381,7 @@ impl<G: Game> Lockstep<G> {
             let times = self.repeated.entry(member.seat).or_default();
             *times += 1;
             let last = stream.get(newest);
-            last.map(|last| G::repeat(last, *times)).unwrap_or_default()
+            settled(last.map(|last| G::repeat(last, *times)).unwrap_or_default())
         });
         let is_repeated =
             self.asked.get(&member.seat).is_none_or(|asked| asked.get(tick).is_none());

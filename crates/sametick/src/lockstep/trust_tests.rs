@@ -1,6 +1,6 @@
 //! What machines believe of whom: strangers nothing, players no number or tick that would hold all of them up.
 
-use super::player::{ANYONE, Identity, Lockstep, Role};
+use super::player::{ANYONE, Happening, Identity, Lockstep, Role};
 use super::roster::Roster;
 use super::transfer::Outgoing;
 use super::words::{Play, Word};
@@ -106,10 +106,8 @@ impl Table {
         self.machine(index).executed().0
     }
 
-    /// Somebody says of a roster that it counts.
-    fn say(&mut self, from: (u64, Peer), to: usize, roster: &Roster) {
-        let (now, executed) = (self.now, Tick(self.tick(to)));
-        let play: Play<Score> = Play {
+    fn play(roster: &Roster, executed: Tick) -> Play<Score> {
+        Play {
             epoch: roster.epoch,
             version: roster.version as u8,
             executed: Some(executed),
@@ -124,7 +122,13 @@ impl Table {
             needs: None,
             vector: Vec::new(),
             streams: Vec::new(),
-        };
+        }
+    }
+
+    /// Somebody says of a roster that it counts.
+    fn say(&mut self, from: (u64, Peer), to: usize, roster: &Roster) {
+        let (now, executed) = (self.now, Tick(self.tick(to)));
+        let play = Self::play(roster, executed);
         let call = |is_promise| {
             let play = Box::new(play.clone());
             Word::Call { is_promise, leaves: false, play }
@@ -135,6 +139,37 @@ impl Table {
             let message = word.write(&machine.layout);
             machine.receive(now, from, &message);
         }
+    }
+
+    /// Commands of a machine that it has not given yet.
+    fn far(&mut self, of: usize) -> (u8, Tick, Vec<Score>) {
+        let (seat, _) = seat(of);
+        let machine = self.machine(of);
+        let newest = machine.streams.newest(seat as u16 - 1).unwrap_or(machine.executed());
+        (seat as u8 - 1, Tick(newest.0.saturating_sub(8)), vec![Score { points: 500 }; 32])
+    }
+
+    /// What a machine has of everyone's commands.
+    fn newest(&mut self, index: usize) -> Vec<Option<Tick>> {
+        (0..4).map(|seat| self.machine(index).streams.newest(seat)).collect()
+    }
+
+    /// Somebody says that these are commands that count.
+    fn stream(&mut self, from: (u64, Peer), to: usize, streams: Vec<(u8, Tick, Vec<Score>)>) {
+        let (now, executed, roster) = (self.now, Tick(self.tick(to)), self.roster(to).clone());
+        let play = Play { roster: None, streams, ..Self::play(&roster, executed) };
+        let machine = self.machine(to);
+        let message = Word::Play(Box::new(play)).write(&machine.layout);
+        machine.receive(now, from, &message);
+    }
+
+    /// Somebody says that it leads, and has for a while.
+    fn notice(&mut self, from: (u64, Peer), to: usize) {
+        let (now, mut age) = (self.now, self.roster(to).age());
+        age.epoch += 16;
+        let machine = self.machine(to);
+        let word = Word::<Score>::Notice { age, leader: from.0, at: from.1 };
+        machine.receive(now, from, &word.write(&machine.layout));
     }
 
     /// All who are here play one game, and it goes on.
@@ -389,6 +424,69 @@ fn no_seat_is_given_twice_whoever_is_forgotten() {
     roster.forget_before(Tick(9_000));
     let third = come(roster, 51, 9_000);
     assert!(first < second && second < third, "{first} {second} {third}");
+}
+
+#[test]
+fn nothing_that_a_watcher_says_of_who_plays_leads_or_asks_counts() {
+    for (name, setup) in Setup::ALL {
+        let mut table = Table::new(setup, 3);
+        table.join(Role::Watches);
+        table.run(Span::seconds(2));
+        assert!(table.machine(3).me().is_some(), "{name}: it watches");
+        for index in 0..3 {
+            let known = table.roster(index).clone();
+            let mut forged = known.clone();
+            forged.count_up();
+            forged.members.retain(|member| member.seat != 1);
+            table.say(seat(3), index, &forged);
+            forged.epoch += 16;
+            table.say(seat(3), index, &forged);
+            table.notice(seat(3), index);
+            let streams: Vec<_> = (0..3).filter(|i| *i != index).map(|i| table.far(i)).collect();
+            let before = table.newest(index);
+            table.stream(seat(3), index, streams);
+            assert_eq!(*table.roster(index), known, "{name}: machine {index} believed it");
+            assert_eq!(table.newest(index), before, "{name}: machine {index} took commands");
+        }
+        table.check_plays_on(name);
+        let events: Vec<_> = (0..3).flat_map(|i| table.machine(i).take_events()).collect();
+        let went = |event: &Happening| {
+            matches!(event, Happening::LeftBehind | Happening::Halted | Happening::Went(..))
+        };
+        assert!(!events.iter().any(went), "{name}: {events:?}");
+        assert_eq!(table.machine(0).epoch(), Some(0), "{name}: nobody was elected");
+    }
+}
+
+#[test]
+fn who_leads_and_is_heard_or_hears_of_it_from_one_who_went_stays() {
+    for (name, setup) in Setup::ALL {
+        let mut table = Table::new(setup, 4);
+        table.run(Span::seconds(2));
+        let now = table.now;
+        table.machine(3).close(now);
+        table.run(Span::seconds(1));
+        // A player says to the one who leads that another does; one who is gone says it to all.
+        table.notice(seat(1), 0);
+        (0..3).for_each(|index| table.notice(seat(3), index));
+        table.machines[3] = None;
+        table.check_plays_on(name);
+        let events: Vec<_> = (0..3).flat_map(|i| table.machine(i).take_events()).collect();
+        assert!(!events.contains(&Happening::LeftBehind), "{name}: {events:?}");
+    }
+}
+
+#[test]
+fn commands_are_taken_from_who_gave_them_unless_one_asked_for_what_is_missing() {
+    let mut table = Table::new(Setup::DOOM_1993, 3);
+    table.run(Span::seconds(2));
+    let (before, streams) = (table.newest(0), vec![table.far(2)]);
+    table.stream(seat(1), 0, streams.clone());
+    assert_eq!(table.newest(0), before, "another's commands are not its to give");
+    let now = table.now;
+    table.machine(0).asked_all_at = Some(now);
+    table.stream(seat(1), 0, streams);
+    assert_ne!(table.newest(0), before, "what is missing is handed on");
 }
 
 /// Asks for more than fits.

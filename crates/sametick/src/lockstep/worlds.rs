@@ -4,11 +4,22 @@
 use super::{HASH_EVERY_TICKS, HASHES_MAX};
 use crate::entities::Layouts;
 use crate::events::{Effect, Effects};
+use crate::fields::Networked;
 use crate::game::{Emitted, Game, Turn};
+use crate::record::Layout;
 use crate::table::Table;
 use crate::time::Span;
 use crate::world::{PlayerId, Tick, World};
 use std::collections::VecDeque;
+
+/// How many worlds are kept: those of a while that is enough for hashes to come and go, and no more than a message
+/// has hashes.
+fn worlds_kept(tick_length: Span) -> usize {
+    let ticks = KEPT_FOR.as_micros() / tick_length.as_micros().max(1);
+    (ticks as usize).clamp(1, HASHES_MAX)
+}
+
+const KEPT_FOR: Span = Span::seconds(2);
 
 /// All that one step is given.
 #[derive(Clone, Debug)]
@@ -19,9 +30,18 @@ pub(super) struct Inputs<C> {
     pub(super) commands: Vec<(PlayerId, Option<C>)>,
 }
 
-impl<C: PartialEq> PartialEq for Inputs<C> {
-    fn eq(&self, other: &Self) -> bool {
-        self.joined == other.joined && self.left == other.left && self.commands == other.commands
+impl<C: Networked> Inputs<C> {
+    /// Whether the same is asked, bit by bit: rules may tell values apart that compare as equal, as 0.0 and -0.0.
+    fn is_same(&self, other: &Self, layout: &Layout) -> bool {
+        let record = |command: &Option<C>| command.as_ref().map(|command| layout.record(command));
+        let commands = self.commands.iter().zip(&other.commands);
+        let are_same = |((one, asked), (other, wanted)): (&(PlayerId, _), &(PlayerId, _))| {
+            one == other && record(asked) == record(wanted)
+        };
+        self.joined == other.joined
+            && self.left == other.left
+            && self.commands.len() == other.commands.len()
+            && commands.into_iter().all(are_same)
     }
 }
 
@@ -51,6 +71,8 @@ struct Guess<G: Game> {
 pub(super) struct Frame<'a, G: Game> {
     pub(super) content: &'a G::Content,
     pub(super) layouts: &'a Layouts,
+    /// A command's.
+    pub(super) command: &'a Layout,
     pub(super) tick_length: Span,
     pub(super) seed: u64,
 }
@@ -134,7 +156,9 @@ impl<G: Game> Worlds<G> {
     /// Takes the next step for good. A guess that was right is that step already.
     pub(super) fn execute(&mut self, frame: &Frame<'_, G>, inputs: Inputs<G::Command>) {
         let (world, events) = match self.guesses.pop_front() {
-            Some(guess) if guess.inputs == inputs => (guess.world, guess.events),
+            Some(guess) if guess.inputs.is_same(&inputs, frame.command) => {
+                (guess.world, guess.events)
+            }
             guess => {
                 // What was guessed on top of it was wrong too.
                 self.resimulated += u64::from(guess.is_some()) + self.guesses.len() as u64;
@@ -154,7 +178,7 @@ impl<G: Game> Worlds<G> {
         self.effects.settle(tick, 0, G::event_lasts, |_| true);
         let is_told = tick.0.is_multiple_of(HASH_EVERY_TICKS);
         let told_hash = is_told.then(|| world.hash_in(frame.layouts, &mut self.table) as u32);
-        if self.past.len() == HASHES_MAX {
+        while self.past.len() >= worlds_kept(frame.tick_length) {
             self.past.pop_front();
         }
         self.past.push_back(Past { world, told_hash, inputs: Some(inputs) });
@@ -170,8 +194,10 @@ impl<G: Game> Worlds<G> {
     ) {
         let first = self.executed().0 + 1;
         let had = self.guesses.len();
-        let wrong =
-            (first..).zip(&self.guesses).position(|(t, guess)| guess.inputs != inputs(Tick(t)));
+        let is_wrong = |(tick, guess): (u32, &Guess<G>)| {
+            !guess.inputs.is_same(&inputs(Tick(tick)), frame.command)
+        };
+        let wrong = (first..).zip(&self.guesses).position(is_wrong);
         if let Some(wrong) = wrong {
             self.guesses.truncate(wrong);
             self.resimulated += (had - wrong) as u64;

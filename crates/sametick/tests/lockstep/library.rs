@@ -72,7 +72,7 @@ fn who_finds_all_places_taken_is_told_so_before_a_world_is_made_for_it() {
     };
     for (role, expected) in [(Role::Watches, Refusal::Full), (Role::Plays, Refusal::World)] {
         party.add(role);
-        party.run(Span::millis(300));
+        party.run(Span::seconds(1));
         assert_eq!(refusal(&party, party.machines.len() - 1), Some(expected), "{role:?}");
     }
 }

@@ -3,6 +3,7 @@
 mod faults;
 mod library;
 mod party;
+mod repeats;
 #[cfg(feature = "secure")]
 mod sealed;
 #[cfg(feature = "secure")]
@@ -80,6 +81,7 @@ fn one_flipped_bit_is_reported_within_a_second_by_tick_entity_and_field() {
             // A world whose hash was told before it was spoiled counts as it was then.
             let spoiled = tick + u32::from(tick.is_multiple_of(8));
             assert_eq!(report.tick, Tick(spoiled), "{name}: the first tick that differs");
+            assert!(report.is_first, "{name}: they agreed on the tick before");
             let (entity, field) = (format!("{id:?}"), "x: ");
             assert!(
                 report.first.contains(&entity) && report.first.contains(field),
@@ -362,6 +364,43 @@ fn who_was_silent_for_too_long_before_the_beginning_comes_back_as_the_same_and_p
         party.check();
         party.check_united(30);
         assert_eq!(party.lockstep(0).players().len(), 3, "{name}");
+    }
+}
+
+#[test]
+fn who_steps_too_slowly_for_a_while_is_handed_the_world_and_is_back_afterwards() {
+    let mut party = party(Setup::PACKET_SERVER, 3, 12, line(60, 0.01));
+    party.run(Span::seconds(3));
+    // It is called once a second, and steps only some of the ticks of that second.
+    party.run_with(Span::seconds(15), |party| {
+        let machine = &mut party.machines[2];
+        if machine.frozen_until <= party.now {
+            machine.frozen_until = party.now + Span::millis(1_000);
+        }
+    });
+    party.run(Span::seconds(8));
+    party.check();
+    party.check_united(30);
+    assert_eq!(party.lockstep(0).players().len(), 3);
+    assert!(told(&party, 2).any(|event| *event == Happening::LeftBehind));
+}
+
+#[test]
+fn who_only_watches_over_a_slow_line_is_not_thrown_out_when_another_leads() {
+    for (name, setup) in [("relay", Setup::PACKET_SERVER), ("peers", Setup::DOOM_1993)] {
+        let mut party = party(setup, 3, 19, line(20, 0.0));
+        party.add(Role::Watches);
+        for other in 0..3 {
+            let hosts = [party.machines[3].host, party.machines[other].host];
+            party.network.set_conditions(hosts[0], hosts[1], line(300, 0.0));
+            party.network.set_conditions(hosts[1], hosts[0], line(300, 0.0));
+        }
+        party.run(Span::seconds(8));
+        party.kill(0);
+        party.run(Span::seconds(6));
+        party.check();
+        party.check_united(60);
+        assert!(told(&party, 3).all(|event| *event != Happening::LeftBehind), "{name}");
     }
 }
 
