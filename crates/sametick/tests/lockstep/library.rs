@@ -11,11 +11,13 @@ struct Library;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Book {
-    pages: [[f32; 4]; 15],
+    pages: [[f32; 4]; 20],
 }
 
-const PAGES: [&str; 15] =
-    ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o"];
+const PAGES: [&str; 20] = [
+    "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s",
+    "t",
+];
 
 impl Networked for Book {
     fn fields<F: Fields>(&mut self, f: &mut F) {
@@ -39,9 +41,9 @@ impl Game for Library {
     fn step(world: &mut World<shelf::Shelf>, turn: &Turn<'_, Self>) {
         if turn.tick() == Tick(1) {
             for book in 0..*turn.content() {
-                let mut pages = [[0.0; 4]; 15];
+                let mut pages = [[0.0; 4]; 20];
                 for (page, word) in pages.as_flattened_mut().iter_mut().enumerate() {
-                    *word = (book * 60 + page as u32).wrapping_mul(0x9e37_79b9) as f32;
+                    *word = (book * 80 + page as u32).wrapping_mul(0x9e37_79b9) as f32;
                 }
                 world.spawn(Book { pages });
             }
@@ -58,7 +60,7 @@ fn read(_: &Lockstep<Library>, _: &mut Dice, _: Time) -> Wish {
 fn who_finds_all_places_taken_is_told_so_before_a_world_is_made_for_it() {
     let setup = Setup { players: 2, tick_length: Span::millis(50), ..Setup::DOOM_1993 };
     // A world too long to be handed over: whoever makes one would say so.
-    let mut party: Party<Library> = Party::new(setup, 1, (5_000, read), 3, line(20, 0.0));
+    let mut party: Party<Library> = Party::new(setup, 1, (4_000, read), 3, line(20, 0.0));
     (0..WATCHERS_MAX).for_each(|_| party.add(Role::Watches));
     party.run(Span::millis(500));
     party.add(Role::Plays);
@@ -80,7 +82,7 @@ fn who_finds_all_places_taken_is_told_so_before_a_world_is_made_for_it() {
 #[test]
 fn who_comes_late_is_handed_a_world_of_almost_a_mebibyte_while_the_others_play_on() {
     let setup = Setup { players: 2, tick_length: Span::millis(50), ..Setup::DOOM_1993 };
-    let mut party: Party<Library> = Party::new(setup, 2, (3_799, read), 3, line(100, 0.02));
+    let mut party: Party<Library> = Party::new(setup, 2, (2_850, read), 3, line(100, 0.02));
     party.run(Span::seconds(2));
     (0..2).for_each(|index| party.machines[index].gap = Span::ZERO);
     party.add(Role::Plays);
