@@ -379,7 +379,8 @@ impl ValueModel {
         for (error, guess) in self.errors.iter_mut().zip(guesses) {
             let off = zigzag(word.wrapping_sub(guess).cast_signed());
             // In 16ths of a bit.
-            *error += 16 * (u32::BITS - off.leading_zeros()) - *error / ERRORS_FADE;
+            *error += 16 * (u32::BITS - off.leading_zeros());
+            *error -= *error / ERRORS_FADE;
         }
         self.last = word;
         word

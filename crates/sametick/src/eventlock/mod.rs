@@ -128,10 +128,6 @@ impl Default for EventRates {
     }
 }
 
-/// What a packet of a telling takes besides it, seal and IP not counted: the channel's head, its fragment's, and the
-/// names of connection and packet.
-pub const TELLING_OVERHEAD_BYTES: usize = 16;
-
 /// A number for a world as far as some see it: entities, whose they are, and the tick. An official world on a client
 /// has the same as the server's, restricted to what that client sees.
 pub fn sight_hash<E: Entities>(

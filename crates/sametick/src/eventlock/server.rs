@@ -3,7 +3,7 @@
 
 use super::ledger::{Ledger, News, Picture};
 use super::speech::{ANSWERS_PER_TELLING_MAX, Asked, Asking, Telling, Welcome};
-use super::{Denial, EventRates, Requests, TELLING_OVERHEAD_BYTES, rules, sight_hash, sight_of};
+use super::{Denial, EventRates, Requests, rules, sight_hash, sight_of};
 use crate::channel::{CloseReason, Event, Settings, Statistics};
 use crate::endpoint::{Answer, Listener, ListenerConfig, ListenerEvent};
 use crate::entities::{Entities, Layouts};
@@ -77,6 +77,7 @@ struct Stream<G: Requests> {
     verdicts: VecDeque<Result<Tick, Denial>>,
     bucket: Bucket,
     tells_at: Time,
+    purse: Purse,
     hashes: VecDeque<(Tick, u64)>,
 }
 
@@ -95,6 +96,30 @@ impl Bucket {
         let fits = self.micros >= each;
         self.micros -= if fits { each } else { 0 };
         fits
+    }
+}
+
+/// What a player's share of the budget leaves it: time that its bytes have not used up.
+struct Purse {
+    micros: i64,
+    at: Time,
+    sent_bytes: u64,
+}
+
+/// What a player does not use up it may use later, but no more than this.
+const PURSE_MICROS_MAX: i64 = 2_000_000;
+/// What is not of the budget: a packet's seal, and the headers of IP and UDP.
+const BENEATH_BYTES: u64 = 16 + 28;
+
+impl Purse {
+    /// Whether there is anything in it, after all that was sent up to now has been paid for.
+    fn is_open(&mut self, now: Time, sent: Statistics, bytes_per_second: u64) -> bool {
+        let sent_bytes = sent.bytes_sent.saturating_sub(sent.packets_sent * BENEATH_BYTES);
+        let spent = sent_bytes.saturating_sub(self.sent_bytes) * 1_000_000 / bytes_per_second.max(1);
+        let passed = (now - self.at).as_micros();
+        self.micros = (self.micros + passed as i64 - spent as i64).min(PURSE_MICROS_MAX);
+        (self.at, self.sent_bytes) = (now, sent_bytes);
+        self.micros >= 0
     }
 }
 
@@ -351,6 +376,12 @@ impl<G: Requests> EventServer<G> {
         if !is_due || self.listener.backlog_bytes(stream.connection) > BACKLOG_BYTES {
             return;
         }
+        if let Some(bytes) = self.rates.bytes_per_second {
+            let sent = self.listener.statistics(stream.connection).unwrap_or_default();
+            if !stream.purse.is_open(now, sent, u64::from(bytes) / shares) {
+                return;
+            }
+        }
         if self.pictured != Some(tick) {
             self.pictured = Some(tick);
             take_picture(&self.world, &self.layouts, &mut self.picture);
@@ -372,10 +403,7 @@ impl<G: Requests> EventServer<G> {
             }
             stream.hashes.push_back((tick, hash));
         }
-        let cost = (message.len() + TELLING_OVERHEAD_BYTES) as u64;
-        let share = self.rates.bytes_per_second.map_or(u64::MAX, |bytes| u64::from(bytes) / shares);
-        let takes = Span::micros(cost.saturating_mul(1_000_000) / share.max(1));
-        stream.tells_at = now + self.rates.tell_every.max(takes);
+        stream.tells_at = now + self.rates.tell_every;
         if self.listener.send_reliable(stream.connection, &message).is_err() {
             self.listener.close(now, stream.connection, CloseReason::Backlogged);
         }
@@ -465,6 +493,7 @@ impl<G: Requests> EventServer<G> {
             verdicts: VecDeque::new(),
             bucket: Bucket { micros: u64::MAX / 2, at: now },
             tells_at: now,
+            purse: Purse { micros: 0, at: now, sent_bytes: 0 },
             hashes: VecDeque::new(),
         });
         let player = seat.player;
