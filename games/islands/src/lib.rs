@@ -47,6 +47,7 @@ mod orders;
 mod place;
 mod realm;
 mod request;
+mod requests;
 mod sight;
 mod squad;
 mod tables;

@@ -356,8 +356,7 @@ impl<G: Requests> EventClient<G> {
                 half.take_news(&news, &self.layouts);
                 for answer in answers {
                     let Half { unofficial, shown, official, .. } = half;
-                    let content = &self.content;
-                    unofficial.answer::<G>((now, present), answer.number, shown, official, content);
+                    unofficial.answer::<G>((now, present), answer.number, shown, official);
                     if self.answers.len() == ANSWERS_MAX {
                         self.answers.pop_front();
                     }

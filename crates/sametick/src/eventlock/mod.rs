@@ -44,11 +44,11 @@ pub trait Requests: Game {
     ) -> Result<(), Denial>;
 
     /// How far apart two states of an entity are on the screen at a tick, in the game's own measure: whether the way
-    /// from the unofficial to the official is short enough to be gone smoothly.
+    /// from the unofficial to the official is short enough to be gone smoothly. The world is the official one.
     fn apart(
         unofficial: &Self::Entity,
         official: &Self::Entity,
-        _content: &Self::Content,
+        _world: &World<Self::Entity>,
         _tick: Tick,
     ) -> f32 {
         Self::distance(unofficial, official)

@@ -115,7 +115,8 @@ impl Purse {
     /// Whether there is anything in it, after all that was sent up to now has been paid for.
     fn is_open(&mut self, now: Time, sent: Statistics, bytes_per_second: u64) -> bool {
         let sent_bytes = sent.bytes_sent.saturating_sub(sent.packets_sent * BENEATH_BYTES);
-        let spent = sent_bytes.saturating_sub(self.sent_bytes) * 1_000_000 / bytes_per_second.max(1);
+        let spent =
+            sent_bytes.saturating_sub(self.sent_bytes) * 1_000_000 / bytes_per_second.max(1);
         let passed = (now - self.at).as_micros();
         self.micros = (self.micros + passed as i64 - spent as i64).min(PURSE_MICROS_MAX);
         (self.at, self.sent_bytes) = (now, sent_bytes);

@@ -154,7 +154,6 @@ impl<E: Entities> Unofficial<E> {
         number: RequestNumber,
         shown: &World<E>,
         official: &World<E>,
-        content: &G::Content,
     ) {
         while self.overlays.front().is_some_and(|overlay| overlay.number <= number) {
             let Some(overlay) = self.overlays.pop_front() else { break };
@@ -167,7 +166,7 @@ impl<E: Entities> Unofficial<E> {
                     continue;
                 };
                 self.leaving.retain(|leaving| leaving.id != change.id);
-                let apart = G::apart(from, to, content, tick);
+                let apart = G::apart(from, to, official, tick);
                 if apart <= self.blending.smooth_within {
                     self.slides += u64::from(apart > 0.0);
                     self.leaving.push(Leaving { id: change.id, from: from.clone(), since: now });

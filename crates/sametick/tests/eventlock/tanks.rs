@@ -144,7 +144,7 @@ impl Requests for Tanks {
         if world.owner(unit) == Some(player) { Ok(()) } else { Err(NOT_YOURS) }
     }
 
-    fn apart(unofficial: &Entity, official: &Entity, _: &Field, tick: Tick) -> f32 {
+    fn apart(unofficial: &Entity, official: &Entity, _: &World<Entity>, tick: Tick) -> f32 {
         match (unofficial, official) {
             (Entity::Tank(a), Entity::Tank(b)) => distance(a.place(tick), b.place(tick)) as f32,
             _ => 0.0,

@@ -1,0 +1,88 @@
+//! The same contest frame by frame: a server that waits for everyone's commands before it hands them on. The first
+//! player is the server.
+
+use super::traffic::Traffic;
+use super::{Census, LOOK, Options, Screens, Seen};
+use crate::bench::served::Seeded;
+use sametick::lockstep::{Identity, Mesh, Role, Setup};
+use sametick::{Dice, Span, Tick, Time};
+use sametick_islands::bot::Bot;
+use sametick_islands::{Islands, TICK};
+
+pub(super) fn play(options: &Options) -> Seen {
+    let (mut network, here, mut hosts) = options.network();
+    hosts[0] = here;
+    let content = options.content();
+    let setup = Setup {
+        players: options.players,
+        seed: options.seed,
+        tick_length: TICK,
+        ..Setup::FRAME_LOCKED
+    };
+    let (mut now, mut random) = (Time::ZERO, Seeded(Dice::new(options.seed, 9)));
+    let door = network.address(here);
+    let mut players: Vec<Mesh<Islands>> = (0..hosts.len() as u64)
+        .map(|index| {
+            let (me, content) =
+                (Identity { session: 50 + index, name: index }, (content.clone(), 1));
+            match index {
+                0 => Mesh::found(setup, me, door, content, now, &mut random),
+                _ => Mesh::join(door, me, content, Role::Plays, now, &mut random),
+            }
+        })
+        .collect();
+    let mut bots: Vec<Bot> =
+        (0..u64::from(options.players)).map(|player| Bot::new(options.seed ^ player)).collect();
+    let mut traffic = Traffic::new(options.seconds, options.players);
+    let (mut census, mut screens) = (Census::default(), Screens::new(hosts.len()));
+    let (mut stall, mut datagram, mut verified) = (0, Vec::new(), true);
+    let mut compared = Tick(0);
+    while now < Time::from_seconds(u64::from(options.seconds)) {
+        let at = now - Time::ZERO;
+        for (index, player) in players.iter_mut().enumerate() {
+            while let Some(from) = network.receive(now, hosts[index], &mut datagram) {
+                if let Some(answer) = player.receive(now, from, &mut datagram, &mut random) {
+                    network.send(now, hosts[index], from, &answer);
+                }
+            }
+            let game = player.game();
+            let tick = game.world().map_or(0, |world| world.tick().0);
+            let is_new = tick > screens.0[index].0;
+            let still = screens.look(at, index, tick);
+            if index + 1 < hosts.len() && at >= Span::seconds(60) {
+                stall = stall.max(still);
+            }
+            if is_new && let (Some(me), Some(world)) = (game.me(), game.world()) {
+                let request = bots[index].think(world, me, &content);
+                player.command(request);
+            }
+            player.advance(now, &mut random);
+            while let Some((to, datagram)) = player.transmit() {
+                match index {
+                    0 => traffic.server_sent(at, &datagram),
+                    _ => traffic.client_sent(at, index, &datagram),
+                }
+                network.send(now, hosts[index], to, &datagram);
+            }
+        }
+        if at.as_micros().is_multiple_of(1_000_000) && at >= Span::seconds(60) {
+            players[0].game().world().into_iter().for_each(|world| census.count(world));
+            let known =
+                players.iter().filter_map(|player| player.game().world()).map(|world| world.tick());
+            let known = known.min().unwrap_or_default();
+            let mut hashes = players.iter().filter_map(|player| player.game().hash_of(known));
+            let first = hashes.next();
+            verified &=
+                first.is_some() && hashes.all(|hash| Some(hash) == first) && known > compared;
+            compared = known;
+        }
+        now += LOOK;
+    }
+    Seen {
+        traffic,
+        units_alive_min: census.least.unwrap_or(0),
+        units_fighting_mean: census.fighting_mean(),
+        stall_ticks_others_max: stall,
+        verified,
+    }
+}
