@@ -207,3 +207,8 @@ pub use world::{PlayerId, Tick, Unsettled, World};
 #[cfg(all(doctest, feature = "secure"))]
 #[doc = include_str!("../../../docs/first-game.md")]
 struct FirstGame;
+
+/// The same of the guide to event locking.
+#[cfg(all(doctest, feature = "secure"))]
+#[doc = include_str!("../../../docs/event-locking.md")]
+struct EventLocking;
