@@ -242,6 +242,12 @@ impl SyncClock {
             self.target_micros = if is_known { self.target_micros.max(least) } else { least };
             self.offset_micros = self.target_micros;
         }
+        // So far behind, what was known is wrong: our clock stood still, or was set. It is asked again at once.
+        if least - self.target_micros > LEAP.as_micros() as i64 {
+            self.target_micros = least;
+            self.stamps.clear();
+            self.asked_at = None;
+        }
         self.offset_micros = self.offset_micros.max(least);
     }
 

@@ -240,3 +240,20 @@ fn a_clock_that_is_set_or_drifts_while_playing_changes_nothing_for_long() {
         assert_eq!(party.compare(10), 2);
     }
 }
+
+#[test]
+fn a_client_that_slept_is_right_again_as_soon_as_it_hears_something() {
+    let mut clock = SyncClock::new(Estimator::default());
+    let mut now = Time::from_seconds(10);
+    for _ in 0..6 {
+        clock.asked(now);
+        clock.take(Stamp { sent: now, theirs: now + Span::seconds(100), received: now });
+        now += Span::seconds(2);
+    }
+    // For a minute our clock stood still; then the server speaks of something that it did a moment ago.
+    clock.at_least(now, now + Span::seconds(160));
+    assert_eq!(clock.time(now), Some(now + Span::seconds(160)));
+    assert!(clock.asks(now));
+    now += Span::seconds(1);
+    assert_eq!(clock.time(now), Some(now + Span::seconds(160)), "and does not go back to what it was");
+}
