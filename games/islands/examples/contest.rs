@@ -49,7 +49,7 @@ fn main() {
         before = units;
         least = least.min(units);
         if clock(world).is_multiple_of(1200) {
-            let fighting = world.all::<Unit>().filter(|(_, unit)| unit.target.is_some()).count();
+            let fighting = sametick_islands::shots(world).len();
             let of = |kind| {
                 world.all::<Building>().filter(|(_, building)| building.kind == kind).count()
             };

@@ -42,7 +42,7 @@ pub struct Home {
     /// Where the altar stands.
     pub altar: Cell,
     /// Where workshops stand: the first from the beginning.
-    pub workshops: [Cell; 3],
+    pub workshops: [Cell; 4],
     /// Where towers stand, if it begins with war.
     pub towers: [Cell; 2],
     /// The springs of this island, as numbers of [`Content::springs`].
@@ -95,7 +95,8 @@ impl Content {
             );
             map.homes.push(Home {
                 altar: frame.cell(1, 0),
-                workshops: [(-4, 0), (-3, 3), (-3, -3)].map(|(out, aside)| frame.cell(out, aside)),
+                workshops: [(-4, 0), (-3, 3), (-3, -3), (6, 0)]
+                    .map(|(out, aside)| frame.cell(out, aside)),
                 towers: [(-6, 1), (-6, -1)].map(|(out, aside)| frame.cell(out, aside)),
                 springs: [0, 1, 2, 3].map(|spring| first + spring),
             });

@@ -102,7 +102,7 @@ impl<'a> View<'a> {
         let troops: Vec<Troop> =
             own.filter_map(|(link, squad)| troop(world, &census, clock, link, squad)).collect();
         let altar = buildings.iter().find(|(_, building)| building.kind == BuildingKind::Altar);
-        let making = altar.map_or(0, |(_, altar)| usize::from(altar.left));
+        let making = altar.map_or(0, |(_, altar)| usize::from(altar.left(clock)));
         let workers = troops.iter().filter(|troop| troop.kind == UnitKind::Worker);
         let workers = workers.map(|troop| troop.members.len()).sum::<usize>() + making;
         let reachable = ground.reachable(home.altar);
@@ -175,7 +175,7 @@ fn troop(
     let members = census.members(link);
     let first = world.get::<Unit>(*members.first()?)?;
     let mut units = members.iter().filter_map(|id| world.get::<Unit>(*id));
-    let shoots = units.any(|unit| unit.target.is_some());
+    let suffers = units.any(|unit| unit.health.loss() > 0);
     let site = census.name(squad.aim).and_then(|id| world.get::<Building>(id));
     let builds =
         site.filter(|site| squad.job == Job::Build && !site.is_ready(clock)).map(|_| squad.aim);
@@ -186,7 +186,7 @@ fn troop(
         kind: first.kind,
         flies: squad.flies,
         at: squad.spot(clock).cell(),
-        is_idle: squad.is_there(clock) && !shoots && builds.is_none() && gathers.is_none(),
+        is_idle: squad.is_there(clock) && !suffers && builds.is_none() && gathers.is_none(),
         gathers,
         builds,
     })
