@@ -1,6 +1,6 @@
 //! Plays a contest of bots and prints, minute by minute, who is there and what it would cost to tell of it.
 
-#[path = "../tests/telling/mod.rs"]
+#[path = "../tests/all/telling.rs"]
 mod telling;
 
 use sametick::{Alone, Layouts, PlayerId};

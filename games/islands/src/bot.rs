@@ -32,7 +32,7 @@ use crate::realm::UNITS_MAX;
 use crate::request::{GROUP_MAX, Request, Verb};
 use crate::tables::{BuildingKind, UnitKind};
 use bridges::next_run;
-use sametick::{Dice, PlayerId, World};
+use sametick::{Dice, EntityId, PlayerId, Slots, World};
 use view::{Troop, View};
 
 /// It asks for something at most this often.
@@ -91,6 +91,7 @@ impl Bot {
             return Request::default();
         }
         self.thought_at = clock;
+        let world = &seen(world, me);
         let Some(view) = View::new(world, me, content) else { return Request::default() };
         let wishes: [fn(&mut Self, &View<'_>) -> Option<Request>; 8] = [
             Self::defend,
@@ -276,4 +277,14 @@ impl Bot {
         self.rival_since = view.clock;
         self.rival
     }
+}
+
+/// What a player sees of a world.
+fn seen(world: &World<Entity>, me: PlayerId) -> World<Entity> {
+    let (mut seen, mut visible) = (world.clone(), Slots::default());
+    crate::sight::relevant(world, me, &mut visible);
+    let is_hidden = |id: &EntityId| !id.is_provisional() && !visible.contains(id.slot());
+    let hidden: Vec<EntityId> = world.entities().map(|(id, _)| id).filter(is_hidden).collect();
+    hidden.into_iter().for_each(|id| _ = seen.despawn(id));
+    seen
 }

@@ -6,7 +6,6 @@ use crate::content::{Content, Home, SPRING_WORKERS_MAX};
 use crate::islands::Entity;
 use crate::place::{Cell, Link};
 use crate::realm::Realm;
-use crate::sight::Sight;
 use crate::squad::{Job, Squad};
 use crate::tables::{BuildingKind, UnitKind};
 use crate::unit::Unit;
@@ -63,7 +62,6 @@ impl<'a> View<'a> {
         let seat = seat_of(world, me).filter(|seat| contest.plays(*seat) && !contest.is_over)?;
         let (_, realm) = world.owned::<Realm>(me)?;
         let census = Census::new(world, clock);
-        let sight = Sight::of(world, me);
         let home = *content.homes().get(usize::from(seat))?;
         let mut ground = Ground::of_land(content);
         let mut buildings = Vec::new();
@@ -71,26 +69,19 @@ impl<'a> View<'a> {
         for (id, entity) in world.entities() {
             match entity {
                 Entity::Building(building) => {
-                    let is_seen = building.seat == seat || sight.sees(building.spot());
-                    if building.kind == BuildingKind::Bridge && building.is_ready(clock) && is_seen
-                    {
+                    if building.kind == BuildingKind::Bridge && building.is_ready(clock) {
                         building.cells().for_each(|cell| ground.open(cell));
                     }
                     if building.seat == seat {
                         buildings.push((Link::to(id), *building));
-                    } else if is_seen {
+                    } else {
                         enemies.push(Enemy { cell: building.cell, is_building: true });
                     }
                 }
                 Entity::Squad(squad) if squad.seat != seat => {
-                    let spot = squad.spot(clock);
-                    if sight.sees(spot) {
-                        let members = census.members(Link::to(id)).len();
-                        enemies.extend(std::iter::repeat_n(
-                            Enemy { cell: spot.cell(), is_building: false },
-                            members,
-                        ));
-                    }
+                    let members = census.members(Link::to(id)).len();
+                    let enemy = Enemy { cell: squad.spot(clock).cell(), is_building: false };
+                    enemies.extend(std::iter::repeat_n(enemy, members));
                 }
                 _ => {}
             }
