@@ -1,6 +1,6 @@
 //! Plays a contest of bots and prints, minute by minute, who is there and what it would cost to tell of it.
 
-#[path = "../tests/telling/mod.rs"]
+#[path = "../tests/all/telling.rs"]
 mod telling;
 
 use sametick::{Alone, Layouts, PlayerId};
@@ -49,7 +49,7 @@ fn main() {
         before = units;
         least = least.min(units);
         if clock(world).is_multiple_of(1200) {
-            let fighting = world.all::<Unit>().filter(|(_, unit)| unit.target.is_some()).count();
+            let fighting = sametick_islands::shots(world).len();
             let of = |kind| {
                 world.all::<Building>().filter(|(_, building)| building.kind == kind).count()
             };

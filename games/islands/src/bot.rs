@@ -32,7 +32,7 @@ use crate::realm::UNITS_MAX;
 use crate::request::{GROUP_MAX, Request, Verb};
 use crate::tables::{BuildingKind, UnitKind};
 use bridges::next_run;
-use sametick::{Dice, PlayerId, World};
+use sametick::{Dice, EntityId, PlayerId, Slots, World};
 use view::{Troop, View};
 
 /// It asks for something at most this often.
@@ -47,6 +47,8 @@ const BRIDGE_TICKS: u32 = 3 * TICKS_PER_SECOND;
 /// Enemies so near the altar, in cells, are met by all.
 const HOME_CELLS: i32 = 11;
 const WORKERS: usize = 14;
+/// With so many crystals it builds a fourth workshop.
+const RICH: u32 = 300;
 
 /// A player that the machine plays.
 #[derive(Clone, Debug)]
@@ -89,6 +91,7 @@ impl Bot {
             return Request::default();
         }
         self.thought_at = clock;
+        let world = &seen(world, me);
         let Some(view) = View::new(world, me, content) else { return Request::default() };
         let wishes: [fn(&mut Self, &View<'_>) -> Option<Request>; 8] = [
             Self::defend,
@@ -135,17 +138,20 @@ impl Bot {
     }
 
     fn raise_workers(&mut self, view: &View<'_>) -> Option<Request> {
-        let altar = view.own(BuildingKind::Altar).find(|(_, altar)| altar.left == 0)?;
+        let altar = view.own(BuildingKind::Altar).find(|(_, altar)| altar.left(view.clock) == 0)?;
         let wanted = WORKERS + usize::from(view.clock > 240 * TICKS_PER_SECOND) * 2;
         let has_room = view.springs_free() > 0;
         (view.workers < wanted && has_room).then(|| Request::produce(altar.0, UnitKind::Worker, 1))
     }
 
-    /// Sends a worker to a plan that nobody builds.
+    /// Sends a worker to a plan that nobody builds, or gives up what nobody can come to.
     fn finish(&mut self, view: &View<'_>) -> Option<Request> {
         let is_left = |link: Link| !view.troops.iter().any(|troop| troop.builds == Some(link));
-        let (_, plan) =
+        let (link, plan) =
             view.buildings.iter().find(|(link, plan)| plan.ready == 0 && is_left(*link))?;
+        if view.reachable.nearest(plan.cell, 1).is_none() {
+            return Some(Request { verb: Verb::Cancel, target: *link, ..Request::default() });
+        }
         let worker = view.worker_near(plan.cell)?;
         let bridge = Request::bridge(worker, plan.cell, plan.direction, plan.span);
         Some(Request { building: plan.kind, ..bridge })
@@ -158,7 +164,9 @@ impl Bot {
         let minutes = view.clock / TICKS_PER_SECOND / 30;
         let workshops = view.own(BuildingKind::Workshop).count();
         let towers = view.own(BuildingKind::Tower).count();
-        let (kind, cell) = if workshops < 3 && workshops <= minutes as usize / 2 {
+        let (kind, cell) = if workshops < 3 && workshops <= minutes as usize / 2
+            || workshops == 3 && view.crystals > RICH
+        {
             let is_free =
                 |cell: &&Cell| !view.own(BuildingKind::Workshop).any(|(_, one)| one.cell == **cell);
             (BuildingKind::Workshop, *view.home.workshops.iter().find(is_free)?)
@@ -203,11 +211,11 @@ impl Bot {
     fn make(&mut self, view: &View<'_>) -> Option<Request> {
         let (link, _) = view
             .own(BuildingKind::Workshop)
-            .find(|(_, shop)| shop.left == 0 && shop.is_ready(view.clock))?;
+            .find(|(_, shop)| shop.left(view.clock) == 0 && shop.is_ready(view.clock))?;
         let cost = self.next.table().cost;
         let room = UNITS_MAX.saturating_sub(view.units_to_be);
         let saved = if view.own(BuildingKind::Workshop).count() < 3 { 30 } else { 0 };
-        let count = (view.crystals.saturating_sub(saved) / cost).min(3).min(room as u32) as u8;
+        let count = (view.crystals.saturating_sub(saved) / cost).min(5).min(room as u32) as u8;
         if count == 0 {
             return None;
         }
@@ -269,4 +277,14 @@ impl Bot {
         self.rival_since = view.clock;
         self.rival
     }
+}
+
+/// What a player sees of a world.
+fn seen(world: &World<Entity>, me: PlayerId) -> World<Entity> {
+    let (mut seen, mut visible) = (world.clone(), Slots::default());
+    crate::sight::relevant(world, me, &mut visible);
+    let is_hidden = |id: &EntityId| !id.is_provisional() && !visible.contains(id.slot());
+    let hidden: Vec<EntityId> = world.entities().map(|(id, _)| id).filter(is_hidden).collect();
+    hidden.into_iter().for_each(|id| _ = seen.despawn(id));
+    seen
 }

@@ -1,7 +1,7 @@
-//! A building: where it stands or will stand, what is left of it, what it makes and what it shoots at.
+//! A building: where it stands or will stand, what is left of it, and what it makes.
 
 use crate::health::Health;
-use crate::place::{CELL_BITS, Cell, DIRECTIONS, LINK_BITS, Link, Spot};
+use crate::place::{CELL_BITS, Cell, DIRECTIONS, Spot};
 use crate::squad::CLOCK_BITS;
 use crate::tables::{BuildingKind, UnitKind};
 use sametick::{Fields, Networked};
@@ -10,7 +10,7 @@ use sametick::{Fields, Networked};
 pub const SPAN_MAX: u8 = 4;
 /// How many units can be ordered at once.
 pub const BATCH_MAX: u8 = 15;
-const HEALTH_MAX: u16 = 1000;
+const HEALTH_MAX: u16 = 2000;
 pub(crate) const LOSS_MAX: u16 = 255;
 
 /// One building, or the plan of one.
@@ -18,12 +18,10 @@ pub(crate) const LOSS_MAX: u16 = 255;
 pub struct Building {
     /// What is left of it.
     pub health: Health,
-    /// What it shoots at.
-    pub target: Link,
-    /// When the unit it makes is made; 0 if it makes none.
-    pub done: u16,
-    /// How many units are to be made, this one included.
-    pub left: u8,
+    /// When it began to make units.
+    pub begun: u16,
+    /// How many it makes from then on, one after the other.
+    pub count: u8,
     /// What it makes.
     pub product: UnitKind,
     /// When it stands; 0 if nobody has begun to build it.
@@ -43,9 +41,8 @@ pub struct Building {
 impl Networked for Building {
     fn fields<F: Fields>(&mut self, f: &mut F) {
         self.health.fields(f, HEALTH_MAX, LOSS_MAX);
-        f.bits("target", &mut self.target.0, LINK_BITS);
-        f.bits("done", &mut self.done, CLOCK_BITS);
-        f.int("left", &mut self.left, 0..=BATCH_MAX);
+        f.bits("begun", &mut self.begun, CLOCK_BITS);
+        f.int("count", &mut self.count, 0..=BATCH_MAX);
         f.choice("product", &mut self.product, &UnitKind::ALL);
         f.bits("ready", &mut self.ready, CLOCK_BITS);
         f.bits("cell", &mut self.cell.0, CELL_BITS);
@@ -60,6 +57,30 @@ impl Building {
     /// Whether it is built.
     pub fn is_ready(&self, clock: u32) -> bool {
         self.ready > 0 && u32::from(self.ready) <= clock
+    }
+
+    /// How many of the units it was told to make are not made yet.
+    pub fn left(&self, clock: u32) -> u8 {
+        let made = clock.saturating_sub(u32::from(self.begun)) / self.product.table().ticks;
+        u32::from(self.count).saturating_sub(made) as u8
+    }
+
+    /// How far the next unit is made, of a hundred; none if none is.
+    pub fn progress(&self, clock: u32) -> Option<u32> {
+        let ticks = self.product.table().ticks;
+        (self.left(clock) > 0)
+            .then(|| clock.saturating_sub(u32::from(self.begun)) % ticks * 100 / ticks)
+    }
+
+    /// Makes so many more.
+    pub(crate) fn make(&mut self, product: UnitKind, more: u8, clock: u32) {
+        let left = self.left(clock);
+        if left == 0 {
+            (self.begun, self.count, self.product) = (clock as u16, more, product);
+            return;
+        }
+        let made = u32::from(self.count - left) * self.product.table().ticks;
+        (self.begun, self.count) = ((u32::from(self.begun) + made) as u16, left + more);
     }
 
     /// The cells it covers.

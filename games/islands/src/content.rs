@@ -42,7 +42,7 @@ pub struct Home {
     /// Where the altar stands.
     pub altar: Cell,
     /// Where workshops stand: the first from the beginning.
-    pub workshops: [Cell; 3],
+    pub workshops: [Cell; 4],
     /// Where towers stand, if it begins with war.
     pub towers: [Cell; 2],
     /// The springs of this island, as numbers of [`Content::springs`].
@@ -65,7 +65,7 @@ impl Content {
     /// ```
     pub fn new(seed: u64, players: u8, opening: Opening) -> Self {
         let players = i32::from(players.clamp(2, SEATS_MAX as u8));
-        let (ring, side) = [(20, 58), (24, 66), (27, 72), (30, 78), (33, 84), (36, 90), (39, 96)]
+        let (ring, side) = [(20, 64), (24, 72), (27, 78), (30, 84), (33, 90), (36, 96), (39, 102)]
             [players as usize - 2];
         let mut map = Self {
             seed,
@@ -95,8 +95,9 @@ impl Content {
             );
             map.homes.push(Home {
                 altar: frame.cell(1, 0),
-                workshops: [(-4, 0), (-3, 3), (-3, -3)].map(|(out, aside)| frame.cell(out, aside)),
-                towers: [(-6, 1), (-6, -1)].map(|(out, aside)| frame.cell(out, aside)),
+                workshops: [(-4, 0), (-3, 3), (-3, -3), (6, 0)]
+                    .map(|(out, aside)| frame.cell(out, aside)),
+                towers: [(-6, 2), (-6, -2)].map(|(out, aside)| frame.cell(out, aside)),
                 springs: [0, 1, 2, 3].map(|spring| first + spring),
             });
         }

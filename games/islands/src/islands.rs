@@ -27,7 +27,7 @@ pub const TICK: Span = Span::micros(1_000_000 / TICKS_PER_SECOND as u64);
 const GATHERING_TICKS: u32 = 30 * TICKS_PER_SECOND;
 /// With how many crystals everyone begins.
 const CRYSTALS: u32 = 120;
-/// The army of a contest that begins with war: what stands at which workshop.
+/// The army of a contest that begins with war.
 const ARMY: [(UnitKind, u8); 4] =
     [(UnitKind::Raider, 18), (UnitKind::Archer, 14), (UnitKind::Ballista, 4), (UnitKind::Kite, 4)];
 
@@ -174,11 +174,12 @@ fn settle(field: &mut Field<'_>, ground: &Ground, player: PlayerId, seat: u8, ho
         }
     }
     if !is_war {
-        enlist(field, player, seat, (UnitKind::Raider, 4), muster(ground, home.workshops[0]));
+        let at = muster(ground, home.altar, UnitKind::Raider);
+        enlist(field, player, seat, (UnitKind::Raider, 4), at);
         return;
     }
-    for (index, group) in ARMY.into_iter().enumerate() {
-        enlist(field, player, seat, group, muster(ground, home.workshops[index % 3]));
+    for group in ARMY {
+        enlist(field, player, seat, group, muster(ground, home.altar, group.0));
     }
 }
 

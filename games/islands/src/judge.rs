@@ -1,6 +1,6 @@
 //! Whether a request is lawful: the one rule that clients ask before they send, and the step before it obeys.
 
-use crate::building::{Building, SPAN_MAX, run};
+use crate::building::{BATCH_MAX, Building, SPAN_MAX, run};
 use crate::census::{Census, building, clock_at, contest, seat_of};
 use crate::content::{Content, SPRING_WORKERS_MAX};
 use crate::islands::Entity;
@@ -238,11 +238,9 @@ impl Court<'_> {
         if !building.kind.makes(request.unit) || request.count == 0 {
             return Err(Denial::CannotMake);
         }
-        let adds = building.left == 0 || building.product == request.unit;
-        if !building.is_ready(self.clock)
-            || !adds
-            || building.left + request.count > crate::building::BATCH_MAX
-        {
+        let left = building.left(self.clock);
+        let adds = left == 0 || building.product == request.unit;
+        if !building.is_ready(self.clock) || !adds || left + request.count > BATCH_MAX {
             return Err(Denial::Busy);
         }
         if self.census.units_to_be(seat) + usize::from(request.count) > UNITS_MAX {
@@ -253,7 +251,7 @@ impl Court<'_> {
 
     fn cancel(&self, seat: u8, request: &Request) -> Result<(), Denial> {
         let building = self.own_building(seat, request.target)?;
-        let has_something = building.left > 0 || !building.is_ready(self.clock);
+        let has_something = building.left(self.clock) > 0 || !building.is_ready(self.clock);
         if has_something { Ok(()) } else { Err(Denial::CannotMake) }
     }
 

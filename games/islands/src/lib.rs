@@ -72,4 +72,5 @@ pub use squad::{Job, POINTS_MAX, Squad};
 pub use tables::{BuildingKind, BuildingTable, UnitKind, UnitTable};
 pub use trace::trace;
 pub use unit::{SQUAD_PLACES, Unit, place_offset};
+pub use war::shots;
 pub use ways::{GOAL_REACH, Ground, Way};

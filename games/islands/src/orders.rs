@@ -194,11 +194,7 @@ impl Field<'_> {
         let Some((id, _)) = building(self.world, &self.census, request.target) else { return };
         self.pay(seat, request.unit.table().cost * u32::from(request.count));
         if let Some(building) = self.world.get_mut::<Building>(id) {
-            if building.left == 0 {
-                building.product = request.unit;
-                building.done = (self.clock + request.unit.table().ticks) as u16;
-            }
-            building.left += request.count;
+            building.make(request.unit, request.count, self.clock);
         }
         // What is ordered needs room: the next request of this tick must know of it.
         self.census = Census::new(self.world, self.clock);
@@ -208,10 +204,11 @@ impl Field<'_> {
         let Some((id, building)) = building(self.world, &self.census, request.target) else {
             return;
         };
-        if building.left > 0 {
-            self.earn(seat, building.product.table().cost * u32::from(building.left));
+        let left = building.left(self.clock);
+        if left > 0 {
+            self.earn(seat, building.product.table().cost * u32::from(left));
             if let Some(building) = self.world.get_mut::<Building>(id) {
-                (building.left, building.done) = (0, 0);
+                (building.count, building.begun) = (0, 0);
             }
         } else {
             self.earn(seat, building.cost());

@@ -3,12 +3,12 @@
 use crate::squad::CLOCK_BITS;
 use sametick::{Fields, Networked};
 
-/// Of a crystal: what one worker gathers in a tick. A second of twenty ticks is a crystal.
-pub const GRAINS: u32 = 20;
+/// Of a crystal: what one worker gathers in a tick. Twelve ticks are a crystal.
+pub const GRAINS: u32 = 12;
 /// More crystals than this cannot be kept.
 pub const CRYSTALS_MAX: u32 = 6000;
 /// How many units a player can have.
-pub const UNITS_MAX: usize = 64;
+pub const UNITS_MAX: usize = 72;
 /// How many buildings, bridges among them.
 pub const BUILDINGS_MAX: usize = 96;
 

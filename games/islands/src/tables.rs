@@ -106,7 +106,7 @@ const UNITS: [UnitTable; 5] = [
     UnitTable {
         name: "Worker",
         cost: 20,
-        ticks: 140,
+        ticks: 120,
         health: 40,
         harm: 0,
         siege: 0,
@@ -117,10 +117,10 @@ const UNITS: [UnitTable; 5] = [
     UnitTable {
         name: "Raider",
         cost: 20,
-        ticks: 120,
+        ticks: 72,
         health: 90,
-        harm: 3,
-        siege: 3,
+        harm: 2,
+        siege: 1,
         range: SUB * 5 / 2,
         pace: 4,
         flies: false,
@@ -128,9 +128,9 @@ const UNITS: [UnitTable; 5] = [
     UnitTable {
         name: "Archer",
         cost: 28,
-        ticks: 150,
+        ticks: 80,
         health: 55,
-        harm: 3,
+        harm: 2,
         siege: 1,
         range: SUB * 5,
         pace: 3,
@@ -139,10 +139,10 @@ const UNITS: [UnitTable; 5] = [
     UnitTable {
         name: "Ballista",
         cost: 50,
-        ticks: 240,
+        ticks: 140,
         health: 70,
         harm: 2,
-        siege: 9,
+        siege: 5,
         range: SUB * 7,
         pace: 2,
         flies: false,
@@ -150,10 +150,10 @@ const UNITS: [UnitTable; 5] = [
     UnitTable {
         name: "Kite",
         cost: 40,
-        ticks: 200,
+        ticks: 112,
         health: 65,
-        harm: 3,
-        siege: 2,
+        harm: 2,
+        siege: 1,
         range: SUB * 3,
         pace: 5,
         flies: true,
@@ -161,8 +161,8 @@ const UNITS: [UnitTable; 5] = [
 ];
 
 const BUILDINGS: [BuildingTable; 4] = [
-    BuildingTable { name: "Altar", cost: 0, ticks: 0, health: 1000, harm: 2, range: SUB * 5 },
-    BuildingTable { name: "Workshop", cost: 80, ticks: 300, health: 350, harm: 0, range: 0 },
-    BuildingTable { name: "Tower", cost: 60, ticks: 240, health: 300, harm: 5, range: SUB * 6 },
+    BuildingTable { name: "Altar", cost: 0, ticks: 0, health: 2000, harm: 10, range: SUB * 6 },
+    BuildingTable { name: "Workshop", cost: 80, ticks: 300, health: 600, harm: 0, range: 0 },
+    BuildingTable { name: "Tower", cost: 60, ticks: 240, health: 500, harm: 6, range: SUB * 6 },
     BuildingTable { name: "Bridge", cost: 4, ticks: 30, health: 120, harm: 0, range: 0 },
 ];

@@ -1,4 +1,4 @@
-//! A unit: what it is, to which squad it belongs, and what it shoots at. Where it is follows from its squad.
+//! A unit: what it is, what is left of it, and to which squad it belongs. Where it is follows from its squad.
 
 use crate::health::Health;
 use crate::place::{LINK_BITS, Link, SUB, Spot};
@@ -13,13 +13,11 @@ pub(crate) const LOSS_MAX: u16 = 63;
 /// Between neighbours in a squad.
 const SPACING: i32 = SUB * 5 / 8;
 
-/// One unit. Eight small words: what changes in a fight stands first.
+/// One unit. Seven small words: what changes in a fight stands first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unit {
     /// What is left of it.
     pub health: Health,
-    /// What it shoots at.
-    pub target: Link,
     /// Whom it goes with.
     pub squad: Link,
     /// Where in the squad.
@@ -33,7 +31,6 @@ pub struct Unit {
 impl Networked for Unit {
     fn fields<F: Fields>(&mut self, f: &mut F) {
         self.health.fields(f, HEALTH_MAX, LOSS_MAX);
-        f.bits("target", &mut self.target.0, LINK_BITS);
         f.bits("squad", &mut self.squad.0, LINK_BITS);
         f.int("place", &mut self.place, 0..=SQUAD_PLACES - 1);
         f.choice("kind", &mut self.kind, &UnitKind::ALL);

@@ -1,8 +1,10 @@
 //! What war does: who shoots at whom, what that takes from whom each second, who dies, and when squads stop to fight.
 //!
-//! Targets are kept until they die or leave: a fight is told of in changes of targets and losses, not in shots.
+//! Who shoots at whom follows from where everyone stands and is written nowhere: a fight is told of in changes of what
+//! is lost each second, once a second at most, not in shots.
 
 use crate::building::{self, Building};
+use crate::census::Census;
 use crate::health::BEAT_TICKS;
 use crate::islands::Entity;
 use crate::orders::Field;
@@ -15,15 +17,13 @@ use crate::works::seat_of_entity;
 use sametick::{EntityId, World};
 use std::collections::BTreeMap;
 
-/// A target is kept until it is so much farther than it could be chosen, in spots.
-const KEPT_RANGE: i32 = SUB;
-/// Who has no target looks for one in every third beat, not all in the same.
-const LOOK_BEATS: u32 = 3;
+/// Targets are chosen once in so many beats, by all at the same moment: who is shot at by three learns of it once.
+const VOLLEY_BEATS: u32 = 6;
 /// How far an idle squad goes to meet an enemy, in spots, and how long after its last order.
 const CHASE_REACH: i32 = SUB * 7;
-const CHASE_TICKS: u32 = 60;
+const CHASE_TICKS: u32 = 100;
 /// A halted squad without targets waits so long before it goes on.
-const HALT_TICKS: u32 = 20;
+const HALT_TICKS: u32 = 50;
 /// A building is taken for so much farther than a unit, in spots.
 const BUILDING_LESS: i32 = SUB * 4;
 /// Cells along the side of a bucket in which bodies are looked for.
@@ -48,11 +48,9 @@ struct Bodies {
 /// Who shoots.
 #[derive(Clone, Copy, Debug)]
 struct Gun {
-    id: EntityId,
     seat: u8,
     spot: Spot,
     range: i32,
-    target: Link,
     /// What it was told to shoot at.
     aim: Link,
     prefers_buildings: bool,
@@ -61,10 +59,15 @@ struct Gun {
 impl Field<'_> {
     /// One beat of war, after the dead are buried.
     pub(crate) fn fight(&mut self, ground: &Ground) {
-        let bodies = self.bodies();
-        self.choose_targets(&bodies);
-        self.set_losses();
-        self.lead_squads(ground, &bodies);
+        let beat = self.clock / BEAT_TICKS;
+        let bodies = Bodies::new(self.world, &self.census);
+        let is_volley = beat.is_multiple_of(VOLLEY_BEATS);
+        if is_volley {
+            let aims = aims(self.world, &self.census, &bodies, self.clock);
+            self.set_losses(&aims);
+            self.lead_resting(ground, &bodies, &aims);
+        }
+        self.stop_to_fight(&bodies);
     }
 
     /// Who has nothing left.
@@ -140,104 +143,19 @@ impl Field<'_> {
         }
     }
 
-    fn bodies(&self) -> Bodies {
-        let mut bodies = Bodies {
-            all: BTreeMap::new(),
-            buckets: vec![Vec::new(); (BUCKETS * BUCKETS) as usize],
-        };
-        for (id, entity) in self.world.entities() {
-            let is_building = match entity {
-                Entity::Unit(_) => false,
-                // A plan on paper cannot be hit.
-                Entity::Building(building) if building.ready > 0 => true,
-                _ => continue,
-            };
-            let is_bridge = matches!(entity, Entity::Building(building) if building.kind == BuildingKind::Bridge);
-            let (Some(spot), Some(seat)) = (self.census.spot(entity), seat_of_entity(entity))
-            else {
-                continue;
-            };
-            let body = Body { link: Link::to(id), seat, spot, is_building };
-            bodies.all.insert(body.link, body);
-            // Bridges are hit only by those who were told to.
-            if !is_bridge {
-                bodies.buckets[bucket(spot)].push(body);
-            }
-        }
-        bodies
-    }
-
-    fn guns(&self) -> Vec<Gun> {
-        let mut guns = Vec::new();
-        for (id, entity) in self.world.entities() {
-            match entity {
-                Entity::Unit(unit) if unit.kind.table().harm > 0 => {
-                    let squad = self.census.squad(self.world, unit.squad);
-                    let (Some(squad), Some(spot)) = (squad, self.census.unit_spot(unit)) else {
-                        continue;
-                    };
-                    let is_ready = !squad.is_moving(self.clock);
-                    let table = unit.kind.table();
-                    guns.push(Gun {
-                        id,
-                        seat: unit.seat,
-                        spot,
-                        range: if is_ready { table.range } else { 0 },
-                        target: unit.target,
-                        aim: if squad.job == Job::Attack { squad.aim } else { Link::NOBODY },
-                        prefers_buildings: unit.kind == UnitKind::Ballista,
-                    });
-                }
-                Entity::Building(building) if building.kind.table().harm > 0 => guns.push(Gun {
-                    id,
-                    seat: building.seat,
-                    spot: building.spot(),
-                    range: if building.is_ready(self.clock) {
-                        building.kind.table().range
-                    } else {
-                        0
-                    },
-                    target: building.target,
-                    aim: Link::NOBODY,
-                    prefers_buildings: false,
-                }),
-                _ => {}
-            }
-        }
-        guns
-    }
-
-    fn choose_targets(&mut self, bodies: &Bodies) {
-        let beat = self.clock / BEAT_TICKS;
-        for gun in self.guns() {
-            let target = gun.choose(bodies, beat);
-            if target == gun.target {
-                continue;
-            }
-            match self.world.entity_mut(gun.id) {
-                Some(Entity::Unit(unit)) => unit.target = target,
-                Some(Entity::Building(building)) => building.target = target,
-                _ => {}
-            }
-        }
-    }
-
     /// What everyone loses each second follows from who shoots at it.
-    fn set_losses(&mut self) {
+    fn set_losses(&mut self, aims: &Aims) {
         let mut losses: BTreeMap<Link, u16> = BTreeMap::new();
-        for (_, entity) in self.world.entities() {
-            let (target, harm, siege) = match entity {
-                Entity::Unit(unit) => {
-                    (unit.target, unit.kind.table().harm, unit.kind.table().siege)
-                }
-                Entity::Building(building) => (building.target, building.kind.table().harm, 0),
-                _ => continue,
+        for (gun, target) in aims {
+            let gun = self.census.name(*gun).and_then(|id| self.world.entity(id));
+            let target_id = self.census.name(*target);
+            let is_building = target_id.is_some_and(|id| self.world.get::<Building>(id).is_some());
+            let (harm, siege) = match gun {
+                Some(Entity::Unit(unit)) => (unit.kind.table().harm, unit.kind.table().siege),
+                Some(Entity::Building(building)) => (building.kind.table().harm, 0),
+                _ => (0, 0),
             };
-            if target.is_some() {
-                let id = self.census.name(target);
-                let is_building = id.is_some_and(|id| self.world.get::<Building>(id).is_some());
-                *losses.entry(target).or_default() += if is_building { siege } else { harm };
-            }
+            *losses.entry(*target).or_default() += if is_building { siege } else { harm };
         }
         let clock = self.clock;
         for (id, unit) in self.world.all_mut::<Unit>() {
@@ -251,30 +169,39 @@ impl Field<'_> {
         }
     }
 
-    /// Squads stop where they can fight, go on when they are done, and meet who comes near.
-    fn lead_squads(&mut self, ground: &Ground, bodies: &Bodies) {
+    /// Squads on their way to a fight stop where half of them can.
+    fn stop_to_fight(&mut self, bodies: &Bodies) {
         let beat = self.clock / BEAT_TICKS;
-        let squads: Vec<(EntityId, Squad)> =
-            self.world.all::<Squad>().map(|(id, squad)| (id, *squad)).collect();
+        let fights = |squad: &Squad| {
+            matches!(squad.job, Job::Assault | Job::Attack) && squad.is_moving(self.clock)
+        };
+        let squads = self.world.all::<Squad>().filter(|(_, squad)| fights(squad));
+        let squads: Vec<(EntityId, Squad)> = squads.map(|(id, squad)| (id, *squad)).collect();
         for (id, squad) in squads {
             let link = Link::to(id);
-            if !(beat + u32::from(link.0)).is_multiple_of(2) || !self.is_armed(link) {
+            let is_due = (beat + u32::from(link.0)).is_multiple_of(2);
+            if is_due && self.is_armed(link) && self.can_fight(link, &squad, bodies) {
+                self.change(id, |squad, clock| squad.halt = clock as u16);
+            }
+        }
+    }
+
+    /// Squads that stopped go on when they are done; those at rest meet who comes near.
+    fn lead_resting(&mut self, ground: &Ground, bodies: &Bodies, aims: &Aims) {
+        let rests = self.world.all::<Squad>().filter(|(_, squad)| !squad.is_moving(self.clock));
+        let squads: Vec<(EntityId, Squad)> = rests.map(|(id, squad)| (id, *squad)).collect();
+        for (id, squad) in squads {
+            let link = Link::to(id);
+            let shoots =
+                self.census.members(link).iter().any(|id| aims.contains_key(&Link::to(*id)));
+            if shoots || !self.is_armed(link) {
                 continue;
             }
-            let fights = matches!(squad.job, Job::Assault | Job::Attack);
             if squad.halt > 0 {
-                let rested = self.clock.saturating_sub(u32::from(squad.halt)) >= HALT_TICKS;
-                if rested && !self.has_targets(link) {
+                if self.clock.saturating_sub(u32::from(squad.halt)) >= HALT_TICKS {
                     self.change(id, |squad, clock| squad.resume(clock));
                 }
-            } else if squad.is_moving(self.clock) {
-                if fights && self.can_fight(link, &squad, bodies) {
-                    self.change(id, |squad, clock| squad.halt = clock as u16);
-                }
-            } else if squad.job != Job::Build
-                && self.clock.saturating_sub(u32::from(squad.since)) >= CHASE_TICKS
-                && !self.has_targets(link)
-            {
+            } else if self.clock.saturating_sub(u32::from(squad.since)) >= CHASE_TICKS {
                 self.chase(ground, link, &squad, bodies);
             }
         }
@@ -290,12 +217,6 @@ impl Field<'_> {
         let mut members =
             self.census.members(squad).iter().filter_map(|id| self.world.get::<Unit>(*id));
         members.any(|unit| unit.kind.table().harm > 0)
-    }
-
-    fn has_targets(&self, squad: Link) -> bool {
-        let mut members =
-            self.census.members(squad).iter().filter_map(|id| self.world.get::<Unit>(*id));
-        members.any(|unit| unit.target.is_some())
     }
 
     /// Whether half of a squad have someone within range.
@@ -328,56 +249,100 @@ impl Field<'_> {
     }
 }
 
-/// Nobody shoots at, goes for or builds what is gone.
-pub(crate) fn unlink(world: &mut World<Entity>, gone: &[Link]) {
-    let is_gone = |link: Link| link.is_some() && gone.contains(&link);
-    for (_, unit) in world.all_mut::<Unit>() {
-        if is_gone(unit.target) {
-            unit.target = Link::NOBODY;
-        }
-    }
-    for (_, building) in world.all_mut::<Building>() {
-        if is_gone(building.target) {
-            building.target = Link::NOBODY;
-        }
-    }
+/// Nobody goes for or builds what is gone.
+fn unlink(world: &mut World<Entity>, gone: &[Link]) {
     for (_, squad) in world.all_mut::<Squad>() {
-        if is_gone(squad.aim) {
+        if squad.aim.is_some() && gone.contains(&squad.aim) {
             squad.aim = Link::NOBODY;
             squad.job = if squad.job == Job::Attack { Job::Assault } else { Job::Stand };
         }
     }
 }
 
+/// Who shoots at whom.
+type Aims = BTreeMap<Link, Link>;
+
+/// Who shoots at whom in a world, as far as that is seen: for eyes, which are not told of it.
+pub fn shots(world: &World<Entity>) -> Vec<(EntityId, EntityId)> {
+    let clock = crate::census::clock(world);
+    let census = Census::new(world, clock);
+    let aims = aims(world, &census, &Bodies::new(world, &census), clock);
+    aims.into_iter()
+        .filter_map(|(gun, target)| Some((census.name(gun)?, census.name(target)?)))
+        .collect()
+}
+
+fn aims(world: &World<Entity>, census: &Census, bodies: &Bodies, clock: u32) -> Aims {
+    let aim = |(id, entity): (EntityId, &Entity)| {
+        let gun = gun(world, census, clock, entity)?;
+        Some((Link::to(id), gun.choose(bodies)?))
+    };
+    world.entities().filter_map(aim).collect()
+}
+
+/// Someone who can shoot at this moment.
+fn gun(world: &World<Entity>, census: &Census, clock: u32, entity: &Entity) -> Option<Gun> {
+    match entity {
+        Entity::Unit(unit) if unit.kind.table().harm > 0 => {
+            let squad = census.squad(world, unit.squad).filter(|squad| !squad.is_moving(clock))?;
+            Some(Gun {
+                seat: unit.seat,
+                spot: census.unit_spot(unit)?,
+                range: unit.kind.table().range,
+                aim: if squad.job == Job::Attack { squad.aim } else { Link::NOBODY },
+                prefers_buildings: unit.kind == UnitKind::Ballista,
+            })
+        }
+        Entity::Building(building)
+            if building.kind.table().harm > 0 && building.is_ready(clock) =>
+        {
+            Some(Gun {
+                seat: building.seat,
+                spot: building.spot(),
+                range: building.kind.table().range,
+                aim: Link::NOBODY,
+                prefers_buildings: false,
+            })
+        }
+        _ => None,
+    }
+}
+
 impl Gun {
-    /// What it shoots at from this beat on.
-    fn choose(&self, bodies: &Bodies, beat: u32) -> Link {
-        if self.range == 0 {
-            return Link::NOBODY;
-        }
-        let is_near = |link: Link, range: i32| {
-            bodies
-                .all
-                .get(&link)
-                .is_some_and(|body| body.seat != self.seat && self.spot.is_within(body.spot, range))
-        };
-        if self.aim.is_some() && is_near(self.aim, self.range) {
-            return self.aim;
-        }
-        if self.target.is_some() && is_near(self.target, self.range + KEPT_RANGE) {
-            return self.target;
-        }
-        // Who has lost its target looks at once.
-        if !self.target.is_some() && !(beat + self.id.slot() as u32).is_multiple_of(LOOK_BEATS) {
-            return Link::NOBODY;
-        }
-        bodies
-            .nearest(self.spot, self.seat, self.range, self.prefers_buildings)
-            .map_or(Link::NOBODY, |body| body.link)
+    /// What it shoots at: what it was told to, or the nearest.
+    fn choose(&self, bodies: &Bodies) -> Option<Link> {
+        let told = bodies.all.get(&self.aim).filter(|body| body.seat != self.seat);
+        let told = told.filter(|body| self.spot.is_within(body.spot, self.range));
+        let nearest = || bodies.nearest(self.spot, self.seat, self.range, self.prefers_buildings);
+        Some(told.copied().or_else(nearest)?.link)
     }
 }
 
 impl Bodies {
+    fn new(world: &World<Entity>, census: &Census) -> Self {
+        let mut bodies =
+            Self { all: BTreeMap::new(), buckets: vec![Vec::new(); (BUCKETS * BUCKETS) as usize] };
+        for (id, entity) in world.entities() {
+            let is_building = match entity {
+                Entity::Unit(_) => false,
+                // A plan on paper cannot be hit.
+                Entity::Building(building) if building.ready > 0 => true,
+                _ => continue,
+            };
+            let is_bridge = matches!(entity, Entity::Building(building) if building.kind == BuildingKind::Bridge);
+            let (Some(spot), Some(seat)) = (census.spot(entity), seat_of_entity(entity)) else {
+                continue;
+            };
+            let body = Body { link: Link::to(id), seat, spot, is_building };
+            bodies.all.insert(body.link, body);
+            // Bridges are hit only by those who were told to.
+            if !is_bridge {
+                bodies.buckets[bucket(spot)].push(body);
+            }
+        }
+        bodies
+    }
+
     /// The nearest enemy within range; units before buildings, or the other way round.
     fn nearest(&self, spot: Spot, seat: u8, range: i32, prefers_buildings: bool) -> Option<Body> {
         let low = bucket_of(Spot { x: spot.x - range, y: spot.y - range });

@@ -3,21 +3,28 @@
 use crate::building::Building;
 use crate::content::SPRING_WORKERS_MAX;
 use crate::contest::SEATS_MAX;
-use crate::health::Health;
+use crate::health::{BEAT_TICKS, Health};
 use crate::islands::Entity;
 use crate::judge::workers_at;
 use crate::orders::Field;
 use crate::place::{Cell, Link, SUB};
 use crate::squad::{Job, Squad};
 use crate::tables::UnitKind;
-use crate::unit::Unit;
+use crate::unit::{SQUAD_PLACES, Unit};
 use crate::ways::Ground;
 use sametick::{EntityId, PlayerId};
 
 /// How near a builder must be, in spots.
 const BUILD_REACH: i32 = SUB * 3;
 /// How near two squads at rest must be to become one, in spots.
-const JOIN_REACH: i32 = SUB * 2;
+const JOIN_REACH: i32 = SUB * 3;
+/// Squads that stopped on their way become one if their ways end so near each other, in cells, and one has lost most.
+const GOALS_APART: i32 = 8;
+const REMNANT: usize = 5;
+/// Workshops so near the altar, in cells, send what they make to the ground beside it.
+const MUSTER_CELLS: i32 = 12;
+/// Where the kinds of units wait.
+const MUSTERS: [(i32, i32); 5] = [(2, 0), (0, 3), (0, -3), (-3, 0), (3, 0)];
 
 impl Field<'_> {
     /// One beat of work.
@@ -26,7 +33,7 @@ impl Field<'_> {
         self.gather();
         self.build();
         self.make(ground);
-        self.join_squads();
+        self.join_squads(ground);
     }
 
     fn gather(&mut self) {
@@ -61,27 +68,35 @@ impl Field<'_> {
     }
 
     fn make(&mut self, ground: &Ground) {
-        let is_made =
-            |building: &Building| building.left > 0 && u32::from(building.done) <= self.clock;
-        let makers = self.world.all::<Building>().filter(|(_, building)| is_made(building));
+        // What a beat earlier was still to be made.
+        let before = self.clock.saturating_sub(BEAT_TICKS);
+        let made =
+            |maker: &Building| maker.left(before.max(maker.begun.into())) - maker.left(self.clock);
+        let makers = self
+            .world
+            .all::<Building>()
+            .filter(|(_, building)| building.count > 0 && made(building) > 0);
         let makers: Vec<(EntityId, Building)> =
             makers.map(|(id, building)| (id, *building)).collect();
         for (id, maker) in makers {
             let Some(owner) = self.world.owner(id) else { continue };
             if !self.spawn_unit(ground, owner, &maker) {
-                continue;
-            }
-            if let Some(building) = self.world.get_mut::<Building>(id) {
-                building.left -= 1;
-                let next = self.clock + building.product.table().ticks;
-                building.done = if building.left > 0 { next as u16 } else { 0 };
+                // There is no room in the world: what was paid is paid back.
+                self.earn(maker.seat, maker.product.table().cost);
             }
         }
     }
 
+    /// Beside the altar if that is near, beside the workshop if not.
+    fn muster(&self, ground: &Ground, maker: &Building) -> Cell {
+        let home = self.content.homes().get(usize::from(maker.seat)).map(|home| home.altar);
+        let home = home.filter(|altar| altar.apart(maker.cell) <= MUSTER_CELLS);
+        muster(ground, home.unwrap_or(maker.cell), maker.product)
+    }
+
     /// A new unit beside the building that made it, with those who wait there.
     fn spawn_unit(&mut self, ground: &Ground, owner: PlayerId, maker: &Building) -> bool {
-        let muster = muster(ground, maker.cell);
+        let muster = self.muster(ground, maker);
         let table = maker.product.table();
         let waiting = self.world.all::<Squad>().find(|(id, squad)| {
             squad.seat == maker.seat
@@ -181,40 +196,53 @@ impl Field<'_> {
     }
 
     /// Squads at rest that stand together and are alike become one: fewer to lead, fewer to tell of.
-    fn join_squads(&mut self) {
-        let rests = |squad: &Squad| {
-            squad.is_there(self.clock) && squad.job != Job::Build && squad.job != Job::Attack
+    fn join_squads(&mut self, ground: &Ground) {
+        let stands = |squad: &Squad| {
+            !squad.is_moving(self.clock) && squad.job != Job::Build && squad.job != Job::Attack
         };
-        let squads = self.world.all::<Squad>().filter(|(_, squad)| rests(squad));
-        let mut squads: Vec<(Link, Squad)> =
-            squads.map(|(id, squad)| (Link::to(id), *squad)).collect();
-        // Whoever has a target does not move.
-        squads.retain(|(link, _)| {
-            let mut members =
-                self.census.members(*link).iter().filter_map(|id| self.world.get::<Unit>(*id));
-            members.all(|unit| !unit.target.is_some())
-        });
+        let squads = self.world.all::<Squad>().filter(|(_, squad)| stands(squad));
+        let squads: Vec<(Link, Squad)> = squads.map(|(id, squad)| (Link::to(id), *squad)).collect();
         for index in 0..squads.len() {
             let (into, host) = squads[index];
             for other in index + 1..squads.len() {
                 let (from, guest) = squads[other];
-                if self.can_join((into, &host), (from, &guest)) {
+                if self.can_join(ground, (into, &host), (from, &guest)) {
                     self.join(from, into);
                 }
             }
         }
     }
 
-    fn can_join(&self, (into, host): (Link, &Squad), (from, guest): (Link, &Squad)) -> bool {
-        let is_work = |squad: &Squad| squad.job == Job::Gather;
-        let sum = self.census.members(into).len() + self.census.members(from).len();
-        let kind = self.census.members(from).first().and_then(|id| self.world.get::<Unit>(*id));
-        host.seat == guest.seat
-            && is_work(host) == is_work(guest)
-            && (!is_work(host) || host.goal == guest.goal)
-            && host.end().is_within(guest.end(), JOIN_REACH)
-            && sum <= usize::from(crate::unit::SQUAD_PLACES)
-            && !self.census.members(into).is_empty()
+    fn can_join(
+        &self,
+        ground: &Ground,
+        (into, host): (Link, &Squad),
+        (from, guest): (Link, &Squad),
+    ) -> bool {
+        if host.seat != guest.seat
+            || host.pace != guest.pace
+            || (host.job == Job::Gather) != (guest.job == Job::Gather)
+        {
+            return false;
+        }
+        let (here, there) = (host.spot(self.clock), guest.spot(self.clock));
+        let members = self.census.members(from);
+        let sum = self.census.members(into).len() + members.len();
+        let has_room = sum <= usize::from(SQUAD_PLACES) && sum > members.len();
+        if !has_room || !here.is_within(there, JOIN_REACH) {
+            return false;
+        }
+        // Squads that stopped on their way must have the same; what is left of one is not much.
+        let goes_along = if host.halt > 0 || guest.halt > 0 {
+            host.halt > 0 && host.goal.apart(guest.goal) <= GOALS_APART && members.len() <= REMNANT
+        } else {
+            let mut units = members.iter().filter_map(|id| self.world.get::<Unit>(*id));
+            let is_calm = units.all(|unit| unit.health.loss() == 0);
+            is_calm && (host.job != Job::Gather || host.goal == guest.goal)
+        };
+        let kind = members.first().and_then(|id| self.world.get::<Unit>(*id));
+        goes_along
+            && (host.flies || ground.is_clear(there, here))
             && kind.is_some_and(|unit| self.is_alike(into, host, unit.kind))
     }
 
@@ -242,11 +270,11 @@ impl Field<'_> {
     }
 }
 
-/// Where units wait beside the building that made them.
-pub(crate) fn muster(ground: &Ground, cell: Cell) -> Cell {
-    let around = cell.around(3).filter(|place| place.apart(cell) >= 2);
-    let mut open = around.filter(|place| ground.is_open(*place));
-    open.next().unwrap_or(cell)
+/// Where units of a kind wait beside a building: each kind has its own side.
+pub(crate) fn muster(ground: &Ground, beside: Cell, kind: UnitKind) -> Cell {
+    let (x, y) = MUSTERS[kind as usize % MUSTERS.len()];
+    let there = beside.offset(x, y).and_then(|cell| ground.nearest(cell, 1));
+    there.or_else(|| ground.nearest(beside, 3)).unwrap_or(beside)
 }
 
 /// All that belongs to a seat.

@@ -6,7 +6,6 @@ use crate::content::{Content, Home, SPRING_WORKERS_MAX};
 use crate::islands::Entity;
 use crate::place::{Cell, Link};
 use crate::realm::Realm;
-use crate::sight::Sight;
 use crate::squad::{Job, Squad};
 use crate::tables::{BuildingKind, UnitKind};
 use crate::unit::Unit;
@@ -63,7 +62,6 @@ impl<'a> View<'a> {
         let seat = seat_of(world, me).filter(|seat| contest.plays(*seat) && !contest.is_over)?;
         let (_, realm) = world.owned::<Realm>(me)?;
         let census = Census::new(world, clock);
-        let sight = Sight::of(world, me);
         let home = *content.homes().get(usize::from(seat))?;
         let mut ground = Ground::of_land(content);
         let mut buildings = Vec::new();
@@ -71,26 +69,19 @@ impl<'a> View<'a> {
         for (id, entity) in world.entities() {
             match entity {
                 Entity::Building(building) => {
-                    let is_seen = building.seat == seat || sight.sees(building.spot());
-                    if building.kind == BuildingKind::Bridge && building.is_ready(clock) && is_seen
-                    {
+                    if building.kind == BuildingKind::Bridge && building.is_ready(clock) {
                         building.cells().for_each(|cell| ground.open(cell));
                     }
                     if building.seat == seat {
                         buildings.push((Link::to(id), *building));
-                    } else if is_seen {
+                    } else {
                         enemies.push(Enemy { cell: building.cell, is_building: true });
                     }
                 }
                 Entity::Squad(squad) if squad.seat != seat => {
-                    let spot = squad.spot(clock);
-                    if sight.sees(spot) {
-                        let members = census.members(Link::to(id)).len();
-                        enemies.extend(std::iter::repeat_n(
-                            Enemy { cell: spot.cell(), is_building: false },
-                            members,
-                        ));
-                    }
+                    let members = census.members(Link::to(id)).len();
+                    let enemy = Enemy { cell: squad.spot(clock).cell(), is_building: false };
+                    enemies.extend(std::iter::repeat_n(enemy, members));
                 }
                 _ => {}
             }
@@ -102,7 +93,7 @@ impl<'a> View<'a> {
         let troops: Vec<Troop> =
             own.filter_map(|(link, squad)| troop(world, &census, clock, link, squad)).collect();
         let altar = buildings.iter().find(|(_, building)| building.kind == BuildingKind::Altar);
-        let making = altar.map_or(0, |(_, altar)| usize::from(altar.left));
+        let making = altar.map_or(0, |(_, altar)| usize::from(altar.left(clock)));
         let workers = troops.iter().filter(|troop| troop.kind == UnitKind::Worker);
         let workers = workers.map(|troop| troop.members.len()).sum::<usize>() + making;
         let reachable = ground.reachable(home.altar);
@@ -175,7 +166,7 @@ fn troop(
     let members = census.members(link);
     let first = world.get::<Unit>(*members.first()?)?;
     let mut units = members.iter().filter_map(|id| world.get::<Unit>(*id));
-    let shoots = units.any(|unit| unit.target.is_some());
+    let suffers = units.any(|unit| unit.health.loss() > 0);
     let site = census.name(squad.aim).and_then(|id| world.get::<Building>(id));
     let builds =
         site.filter(|site| squad.job == Job::Build && !site.is_ready(clock)).map(|_| squad.aim);
@@ -186,7 +177,7 @@ fn troop(
         kind: first.kind,
         flies: squad.flies,
         at: squad.spot(clock).cell(),
-        is_idle: squad.is_there(clock) && !shoots && builds.is_none() && gathers.is_none(),
+        is_idle: squad.is_there(clock) && !suffers && builds.is_none() && gathers.is_none(),
         gathers,
         builds,
     })
