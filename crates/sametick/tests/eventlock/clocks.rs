@@ -255,5 +255,9 @@ fn a_client_that_slept_is_right_again_as_soon_as_it_hears_something() {
     assert_eq!(clock.time(now), Some(now + Span::seconds(160)));
     assert!(clock.asks(now));
     now += Span::seconds(1);
-    assert_eq!(clock.time(now), Some(now + Span::seconds(160)), "and does not go back to what it was");
+    assert_eq!(
+        clock.time(now),
+        Some(now + Span::seconds(160)),
+        "and does not go back to what it was"
+    );
 }

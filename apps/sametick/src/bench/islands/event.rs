@@ -67,7 +67,7 @@ pub(super) fn play(options: &Options) -> Seen {
     Seen {
         traffic: stage.traffic,
         units_alive_min: census.least.unwrap_or(0),
-        units_fighting_mean: census.fighting_mean(),
+        units_under_fire_mean: census.under_fire_mean(),
         stall_ticks_others_max: stall,
         verified: verified && compared == asked,
     }
