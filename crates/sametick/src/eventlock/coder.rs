@@ -36,8 +36,8 @@ impl Chance {
     fn learn(&mut self, bit: bool) {
         let (zero, rate) = (u32::from(self.zero), RATES[usize::from(self.seen)]);
         let zero = match bit {
-            true => zero - (u64::from(zero) * u64::from(rate) >> 16) as u32,
-            false => zero + (u64::from((1 << 16) - zero) * u64::from(rate) >> 16) as u32,
+            true => zero - ((zero * rate) >> 16),
+            false => zero + ((((1 << 16) - zero) * rate) >> 16),
         };
         self.zero = zero.clamp(ZERO_MIN, (1 << 16) - ZERO_MIN) as u16;
         self.seen = (self.seen + 1).min(SEEN_MAX);
