@@ -194,7 +194,7 @@ fn enlist(
     let squad = field.new_squad(player, seat, kind, at)?;
     for place in 0..count {
         let health = Health::full(kind.table().health);
-        let unit = Unit { health, squad: Link::to(squad), place, kind, seat, ..Unit::default() };
+        let unit = Unit { health, squad: Link::to(squad), place, kind, seat };
         let id = field.world.spawn_owned(player, unit)?;
         field.census.add(id, &unit.into(), field.clock);
     }
