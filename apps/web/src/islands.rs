@@ -10,8 +10,8 @@ pub use stage::Skirmish;
 use sametick::{Alone, EntityId, Game, PlayerId, Slots, Span, World};
 use sametick_islands::bot::Bot;
 use sametick_islands::{
-    Building, BuildingKind, Cell, Census, Content, Denial, Entity, GROUP_MAX, Islands, Job, Link,
-    Opening, Realm, Request, SPRING_WORKERS_MAX, SUB, Sight, Squad, TICK, UNITS_MAX, Unit,
+    Building, BuildingKind, Cell, Census, Content, Denial, Entity, GRAINS, GROUP_MAX, Islands, Job,
+    Link, Opening, Realm, Request, SPRING_WORKERS_MAX, SUB, Sight, Squad, TICK, UNITS_MAX, Unit,
     UnitKind, Verb, clock, contest, judge, place_offset, seat_of, shots,
 };
 use std::collections::{BTreeMap, VecDeque};
@@ -367,7 +367,8 @@ pub(crate) fn tables() -> String {
         format!(r#"{{"name":"{}","cost":{},"range":{range}}}"#, table.name, table.cost)
     });
     let buildings: Vec<String> = buildings.collect();
-    format!(r#"{{"units":[{}],"buildings":[{}]}}"#, units.join(","), buildings.join(","))
+    let (units, buildings) = (units.join(","), buildings.join(","));
+    format!(r#"{{"units":[{units}],"buildings":[{buildings}],"grains":{GRAINS}}}"#)
 }
 
 #[cfg(test)]
