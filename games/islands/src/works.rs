@@ -179,7 +179,9 @@ impl Field<'_> {
             let goes_on = is_as_near
                 || squad.flies
                 || self.order(ground, link, (squad.job, squad.aim), squad.goal);
+            // Whoever had no turn has one at the next beat.
             if !goes_on
+                && self.ways_left > 0
                 && let Some(squad) =
                     self.census.name(link).and_then(|id| self.world.get_mut::<Squad>(id))
             {
