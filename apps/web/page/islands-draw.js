@@ -11,6 +11,8 @@ export const SQUASH = 0.82;
 // Of the painted map: pixels a cell, cells beyond its edge, and how high cliffs are.
 const GRAIN = 14, MARGIN = 14, CLIFF = 0.62;
 const BLOCK_CELLS = 4, BLOCKS = 32;
+// How dark it is where nobody sees, of 255.
+const VEIL = 112;
 const WORKER = 0, RAIDER = 1, ARCHER = 2, BALLISTA = 3, KITE = 4;
 const ALTAR = 0, WORKSHOP = 1, TOWER = 2, BRIDGE = 3;
 const DIRECTIONS = [[1, 0], [0, 1], [-1, 0], [0, -1]];
@@ -58,7 +60,7 @@ export function paintMap(map) {
   const width = mask.width, height = Math.round(mask.height * SQUASH);
   const canvas = new OffscreenCanvas(width, height + GRAIN);
   const context = canvas.getContext("2d");
-  const sea = context.createRadialGradient(width / 2, height / 2, width * 0.1, width / 2, height / 2, width * 0.72);
+  const sea = context.createRadialGradient(width / 2, height / 2, width * 0.1, width / 2, height / 2, height * 0.5);
   sea.addColorStop(0, "#B4CEDA");
   sea.addColorStop(1, "#8FAEBF");
   context.fillStyle = sea;
@@ -140,7 +142,6 @@ export function drawFrame(context, camera, scene) {
   const at = (x, y) => [(x - camera.x) * s + width / 2, (y - camera.y) * s * SQUASH + height / 2];
   const [left, top] = at(-MARGIN, -MARGIN);
   const span = (scene.map.side + 2 * MARGIN) * s;
-  context.imageSmoothingQuality = "high";
   context.drawImage(scene.painted, left, top, span, span * SQUASH * (scene.painted.height / (scene.painted.width * SQUASH)));
   const sees = (x, y) => x > left - s && y > -4 * s && x < width + 2 * s && y < height + 4 * s;
   for (const [x, y] of scene.map.springs) drawSpring(context, at(x + 0.5, y + 0.5), s, scene.time);
@@ -233,6 +234,7 @@ function drawBuilding(context, one, [x, y], s, scene) {
     shape(context, [[x + s * 0.95, top + s * 0.1], [x, top - s * 0.62], [x, top + s * 0.5]], team, INK, s);
     block(context, x + s * 0.5, top - s * 0.05, s * 0.13, s * 0.55, "#EFEADF", "#BDB5A4", s);
   } else {
+    s *= 1.25;
     block(context, x, y + s * 0.55, s * 1.15, s * 0.26, "#EFEADF", "#C4BCAB", s);
     block(context, x, y + s * 0.3, s * 0.8, s * 0.3, "#F6F2E9", "#CFC8B8", s);
     block(context, x, y + s * 0.02, s * 0.46, s * 0.75, light, team, s);
@@ -378,13 +380,19 @@ function drawFog(context, scene, at, s) {
   const small = veil.getContext("2d");
   const image = small.createImageData(BLOCKS, BLOCKS);
   for (let index = 0; index < scene.veil.length; index++) {
-    image.data.set([30, 44, 58, 120 * scene.veil[index]], index * 4);
+    image.data.set([30, 44, 58, VEIL * scene.veil[index]], index * 4);
   }
   small.putImageData(image, 0, 0);
   const [left, top] = at(0, 0);
   const span = BLOCKS * BLOCK_CELLS * s;
   context.imageSmoothingEnabled = true;
   context.drawImage(veil, left, top, span, span * SQUASH);
+  // Beyond the map nobody sees anything.
+  const { width, height } = context.canvas, [right, bottom] = [left + span, top + span * SQUASH];
+  context.fillStyle = `rgba(30, 44, 58, ${VEIL / 255})`;
+  for (const [x0, y0, x1, y1] of [[0, 0, width, top], [0, bottom, width, height], [0, top, left, bottom], [right, top, width, bottom]]) {
+    if (x1 > x0 && y1 > y0) context.fillRect(x0, y0, x1 - x0, y1 - y0);
+  }
 }
 
 function drawGhost(context, ghost, at, s) {

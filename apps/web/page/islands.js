@@ -21,7 +21,7 @@ const BUILD = [["b", BRIDGE], ["t", TOWER], ["g", WORKSHOP]];
 const page = {
   contest: null, map: null, painted: null, tables: null, units: [], buildings: [], shots: [], words: {}, selected: new Set(), groups: {},
   camera: { x: 0, y: 0, scale: 24 }, mouse: { x: 0, y: 0, inside: false }, drag: null, mode: null, marks: [], ghost: null, held: new Set(),
-  paused: false, unofficial: false, shown: new Map(), veil: new Float32Array(1024), seen: 0, last: 0, time: 0, frames: 0, idleAt: 0, recalled: null,
+  paused: false, unofficial: false, shown: new Map(), veil: new Float32Array(1024), sight: [], seen: -1, last: 0, time: 0, frames: 0, idleAt: 0, recalled: null,
   edges: true,
 };
 
@@ -33,15 +33,15 @@ function begin(options) {
   const pairs = (list) => Array.from({ length: list.length / 2 }, (_, index) => [list[2 * index], list[2 * index + 1]]);
   page.map = { side: page.contest.side(), land: page.contest.land(), springs: pairs(numbers), homes: pairs([...page.contest.homes()]) };
   page.painted = paintMap(page.map);
-  Object.assign(page, { selected: new Set(), groups: {}, shown: new Map(), marks: [], paused: false, mode: null, ended: false });
+  Object.assign(page, { selected: new Set(), groups: {}, shown: new Map(), marks: [], paused: false, mode: null, ended: false, seen: -1 });
   page.veil.fill(1);
   home();
   look();
 }
 
-// Takes what is seen out of wasm.
+// Takes what is seen out of wasm: where units are with each frame, all else with each tick.
 function look() {
-  const units = page.contest.units(), buildings = page.contest.buildings(), shots = page.contest.shots();
+  const units = page.contest.units();
   page.units = [];
   const shown = new Map();
   for (let at = 0; at < units.length; at += UNIT_NUMBERS) {
@@ -58,6 +58,16 @@ function look() {
     page.units.push(unit);
   }
   page.shown = shown;
+  const tick = Math.floor(page.contest.clock());
+  if (tick !== page.seen) {
+    page.seen = tick;
+    lookAround();
+  }
+  page.veil.forEach((dark, index) => (page.veil[index] += ((page.sight[index] ? 0 : 1) - dark) * 0.2));
+}
+
+function lookAround() {
+  const buildings = page.contest.buildings(), shots = page.contest.shots();
   page.buildings = [];
   for (let at = 0; at < buildings.length; at += BUILDING_NUMBERS) {
     const [link, seat, kind, x, y, health, built, direction, span, left, product, progress, cellX, cellY] = buildings.subarray(at, at + BUILDING_NUMBERS);
@@ -71,8 +81,7 @@ function look() {
   page.words = JSON.parse(page.contest.words());
   const there = new Set([...page.units, ...page.buildings].filter((one) => one.seat === page.words.seat).map((one) => one.link));
   for (const link of page.selected) if (!there.has(link)) page.selected.delete(link);
-  const sight = page.contest.sight();
-  sight.forEach((sees, index) => (page.veil[index] += ((sees ? 0 : 1) - page.veil[index]) * 0.2));
+  page.sight = page.contest.sight();
 }
 
 const own = (one) => one.seat === page.words.seat;
