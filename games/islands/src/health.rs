@@ -81,5 +81,5 @@ impl Health {
 }
 
 fn since(clock: u32) -> u16 {
-    (clock / BEAT_TICKS & SINCE_MASK) as u16
+    ((clock / BEAT_TICKS) & SINCE_MASK) as u16
 }

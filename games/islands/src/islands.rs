@@ -53,8 +53,7 @@ impl Game for Islands {
         if !is_beat && turn.commands().all(|(_, request)| request.is_nothing()) {
             return;
         }
-        let census = Census::new(world, clock);
-        let mut field = Field { world, content, census, clock };
+        let mut field = Field::new(world, content, clock);
         for (player, request) in turn.commands() {
             field.obey(player, request);
         }
@@ -122,8 +121,7 @@ fn fall(field: &mut Field<'_>, seat: u8) {
 fn leave(world: &mut World<Entity>, turn: &Turn<'_, Islands>, player: PlayerId) {
     let Some(seat) = seat_of(world, player) else { return };
     let clock = clock_at(world, turn.tick());
-    let census = Census::new(world, clock);
-    fall(&mut Field { world, content: turn.content(), census, clock }, seat);
+    fall(&mut Field::new(world, turn.content(), clock), seat);
     let theirs: Vec<EntityId> = world.all_owned(player).map(|(id, _)| id).collect();
     theirs.into_iter().for_each(|id| _ = world.despawn(id));
 }
@@ -143,8 +141,7 @@ fn join(world: &mut World<Entity>, turn: &Turn<'_, Islands>, player: PlayerId) {
     let realm = Realm { grains: CRYSTALS * GRAINS, since: clock as u16, seat, ..Realm::default() };
     world.spawn_owned(player, realm);
     let ground = Ground::new(content, world, clock);
-    let census = Census::new(world, clock);
-    let mut field = Field { world, content, census, clock };
+    let mut field = Field::new(world, content, clock);
     settle(&mut field, &ground, player, seat, &content.homes()[usize::from(seat)]);
 }
 
@@ -194,7 +191,7 @@ fn enlist(
     let squad = field.new_squad(player, seat, kind, at)?;
     for place in 0..count {
         let health = Health::full(kind.table().health);
-        let unit = Unit { health, squad: Link::to(squad), place, kind, seat, ..Unit::default() };
+        let unit = Unit { health, squad: Link::to(squad), place, kind, seat };
         let id = field.world.spawn_owned(player, unit)?;
         field.census.add(id, &unit.into(), field.clock);
     }

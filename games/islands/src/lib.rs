@@ -64,6 +64,7 @@ pub use contest::{Contest, SEATS_MAX, TICKS_PER_SECOND};
 pub use health::{BEAT_TICKS, Health};
 pub use islands::{Entity, Islands, TICK, scores};
 pub use judge::judge;
+pub use orders::WAYS_PER_TICK_MAX;
 pub use place::{Cell, DIRECTIONS, Link, SIDE_MAX, SUB, Spot};
 pub use realm::{BUILDINGS_MAX, CRYSTALS_MAX, GRAINS, Realm, UNITS_MAX};
 pub use request::{Denial, GROUP_MAX, Request, Verb};

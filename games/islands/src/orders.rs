@@ -24,6 +24,18 @@ pub(crate) struct Field<'a> {
     pub(crate) content: &'a Content,
     pub(crate) census: Census,
     pub(crate) clock: u32,
+    /// How many ways may still be looked for in this tick.
+    pub(crate) ways_left: u32,
+}
+
+/// How many ways are looked for in one tick, whoever asks for how much; who gets none stays as it was.
+pub const WAYS_PER_TICK_MAX: u32 = 64;
+
+impl<'a> Field<'a> {
+    pub(crate) fn new(world: &'a mut World<Entity>, content: &'a Content, clock: u32) -> Self {
+        let census = Census::new(world, clock);
+        Self { world, content, census, clock, ways_left: WAYS_PER_TICK_MAX }
+    }
 }
 
 impl Field<'_> {
@@ -154,6 +166,10 @@ impl Field<'_> {
         let Some(id) = self.census.name(link) else { return false };
         let Some(squad) = self.world.get_mut::<Squad>(id) else { return false };
         let here = squad.spot(self.clock);
+        if self.ways_left == 0 {
+            return false;
+        }
+        self.ways_left -= 1;
         let way = if squad.flies {
             Some(Way { points: [place].into_iter().collect(), goal: place })
         } else {

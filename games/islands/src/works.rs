@@ -115,14 +115,7 @@ impl Field<'_> {
         let link = Link::to(squad);
         let place = self.census.free_place(self.world, link).unwrap_or(0);
         let health = Health::full(table.health);
-        let unit = Unit {
-            health,
-            squad: link,
-            place,
-            kind: maker.product,
-            seat: maker.seat,
-            ..Unit::default()
-        };
+        let unit = Unit { health, squad: link, place, kind: maker.product, seat: maker.seat };
         let Some(id) = self.world.spawn_owned(owner, unit) else { return false };
         self.census.add(id, &unit.into(), self.clock);
         if maker.product == UnitKind::Worker {
@@ -186,7 +179,9 @@ impl Field<'_> {
             let goes_on = is_as_near
                 || squad.flies
                 || self.order(ground, link, (squad.job, squad.aim), squad.goal);
+            // Whoever had no turn has one at the next beat.
             if !goes_on
+                && self.ways_left > 0
                 && let Some(squad) =
                     self.census.name(link).and_then(|id| self.world.get_mut::<Squad>(id))
             {
@@ -204,10 +199,9 @@ impl Field<'_> {
         let squads: Vec<(Link, Squad)> = squads.map(|(id, squad)| (Link::to(id), *squad)).collect();
         for index in 0..squads.len() {
             let (into, host) = squads[index];
-            for other in index + 1..squads.len() {
-                let (from, guest) = squads[other];
-                if self.can_join(ground, (into, &host), (from, &guest)) {
-                    self.join(from, into);
+            for (from, guest) in &squads[index + 1..] {
+                if self.can_join(ground, (into, &host), (*from, guest)) {
+                    self.join(*from, into);
                 }
             }
         }
