@@ -163,7 +163,51 @@ fn lockstep() -> Seeds {
         ("damaged", vec![0, 40, 1, 3, 9, 200, 1, 7, 2, 0, 40]),
         ("made-up", vec![0, 40, 2, 8, 3, 0, 0, 0, 0, 0, 0, 255, 0, 40]),
         ("doubled", vec![0, 40, 3, 0, 40, 3, 1, 0, 40]),
+        ("a-roster", told(0x82, &roster(3, 0, 2, 1))),
+        ("a-stranger-s-roster", told(0xc2, &roster(3, 0, 2, 1))),
+        ("a-far-tick", told(0x82, &roster(3, 0, 2, u32::MAX / 2))),
+        ("a-far-epoch", told(0x82, &roster(3, 32_000, 2, 1))),
+        ("a-far-version", told(0x82, &roster(3, 0, 32_000, 1))),
+        ("called-for-a-far-epoch", told(0x82, &roster(6, 65_520, 32_000, 1))),
     ]
+}
+
+/// The first model, a while of play, a message to the second machine, and play again.
+fn told(deed: u8, message: &[u8]) -> Vec<u8> {
+    let length = u8::try_from(message.len()).expect("a short message");
+    [&[0, 0, 60, deed, length], message, &[0, 250]].concat()
+}
+
+/// A word that has a roster of both machines, as PROTOCOL.md has it: of this kind, epoch and version, and from which
+/// tick on they play.
+fn roster(kind: u64, epoch: u64, version: u64, plays_from: u32) -> Vec<u8> {
+    let mut bits = BitWriter::growing(1 << 12);
+    bits.write(kind, 3);
+    if kind == 6 {
+        bits.write(0, 2);
+    }
+    bits.write(epoch, 16);
+    bits.write(version & 0xff, 8);
+    // It has a world and a roster, and nothing else to tell.
+    bits.write(0b0_0000_1001, 9);
+    bits.write(20, 16);
+    bits.write(20, 16);
+    bits.write(0, 4);
+    bits.write(epoch, 16);
+    bits.write(version, 16);
+    let setup = [(0, 2), (1, 2), (0, 8), (0, 8), (16_667, 16), (2, 4), (0, 64), (1_800, 16), (1, 1)];
+    let state = [(0, 16), (1, 1), (0, 1), (0, 5)];
+    let paces = [(1, 2), (0, 32), (1, 6), (16_667, 20), (2, 5)];
+    let parts = setup.into_iter().chain(state).chain(paces);
+    parts.for_each(|(value, width)| bits.write(value, width));
+    for seat in 0..2 {
+        bits.write(seat, 16);
+        [seat + 1, seat + 1].iter().for_each(|number| bits.write(*number, 64));
+        bits.write_bytes(&[1; 16]);
+        let rest = [(1, 16), (seat, 16), (1, 1), (0, 32), (1, 1), (u64::from(plays_from), 32), (0, 1)];
+        rest.into_iter().for_each(|(value, width)| bits.write(value, width));
+    }
+    bits.finish().expect("it fits").to_vec()
 }
 
 /// A deed (its upper bit chooses the match), which block it is done to, and damage or bytes.

@@ -5,7 +5,7 @@
 #[path = "../../crates/sametick/tests/common/damage.rs"]
 mod damage;
 #[allow(dead_code)]
-#[path = "../../crates/sametick/tests/lockstep/tag.rs"]
+#[path = "../../crates/sametick/tests/common/tag.rs"]
 mod tag;
 
 use damage::damage;
@@ -35,7 +35,11 @@ fuzz_target!(|input: &[u8]| {
             taken.to_vec()
         };
         let to = usize::from(deed >> 7);
-        let from = (2 - to as u64, here);
+        // From the other one, or from somebody whom nobody knows.
+        let from = match deed & 0x40 {
+            0 => (2 - to as u64, here),
+            _ => (9, Peer::new([9; 16], 9)),
+        };
         let count = take(&mut input, 1).first().copied().unwrap_or(0);
         match deed % 4 {
             0 => {

@@ -36,7 +36,8 @@ pub(crate) fn run() -> Result<ExitCode> {
 
 fn compare(example: (&str, &str)) -> Result<bool> {
     let name = example.1;
-    let debug = native(example, &[])?;
+    // As tests are built: without optimisation a scene takes a minute.
+    let debug = native(example, &["--profile", "test"])?;
     println!("{name}: {debug} natively, with assertions");
     let release = native(example, &["--release"])?;
     println!("{name}: {release} natively, as released");

@@ -3,7 +3,7 @@
 use anyhow::{Context, anyhow};
 use sametick_links::UdpLink;
 use std::io::ErrorKind;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 
 /// An address to listen at: numbers, and a port of which 0 is any.
 pub(crate) fn listening(text: &str) -> Result<SocketAddr, String> {
@@ -16,6 +16,17 @@ pub(crate) fn resolve(text: &str) -> anyhow::Result<SocketAddr> {
     let found = text.to_socket_addrs().with_context(advice)?;
     // Servers listen on IPv4 unless told otherwise, and a name may stand for both.
     found.min_by_key(SocketAddr::is_ipv6).with_context(advice)
+}
+
+/// Where others reach a match on this machine, if nobody says otherwise and the port is free; else at any that is.
+pub(crate) const USUAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 4000);
+
+/// A socket at the address that was chosen, or near the usual one.
+pub(crate) fn bind_chosen(chosen: Option<SocketAddr>, option: &str) -> anyhow::Result<UdpLink> {
+    match chosen {
+        Some(address) => bind(address, option),
+        None => UdpLink::bind(USUAL).or_else(|_| bind(SocketAddr::new(USUAL.ip(), 0), option)),
+    }
 }
 
 /// A socket at an address.

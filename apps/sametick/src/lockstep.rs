@@ -7,6 +7,7 @@ use crate::host::figures::Standing;
 use crate::host::metrics::Board;
 use crate::page::{self, Beside, Match};
 use crate::play::Options;
+use crate::recording_file::RecordingFile;
 use crate::stop::Stop;
 use crate::{address, crew};
 use anyhow::{Context, bail};
@@ -54,17 +55,18 @@ pub(crate) fn run(options: &Options, setup: Setup) -> anyhow::Result<()> {
         tick_length: options.matches.rules.tick_length(),
         ..setup
     };
-    let web = open_page(options, setup, &ground)?;
-    let here = options.here.unwrap_or(match (&options.join, &web) {
-        (Some(_), _) => 1,
+    let here = options.here.unwrap_or(match &options.join {
+        Some(_) => 1,
         // One place is for who comes with a browser.
-        (None, Some(_)) => options.players.saturating_sub(1).max(1),
-        (None, None) => options.players,
+        None if options.matches.page.is_wanted() => options.players.saturating_sub(1).max(1),
+        None => options.players,
     });
     if here > options.players {
         bail!("--here {here} is more than --players {}", options.players);
     }
+    let web = open_page(options, setup, here, &ground)?;
     let mut machines = begin(options, setup, here, (&ground, web), &clock)?;
+    let mut tape = Tape::begin(options, &mut machines[0])?;
     let mut ledger = Ledger::default();
     let ends_at = |began: Time| options.seconds.map(|s| began + Span::seconds(s.into()));
     let mut end = None;
@@ -74,6 +76,7 @@ pub(crate) fn run(options: &Options, setup: Setup) -> anyhow::Result<()> {
             machine.drive(&clock, &ground, options)?;
             machine.compare(&mut ledger);
         }
+        tape.run_on(&mut machines[0]);
         // The time of play begins when everyone has come.
         let has_begun = machines.iter().all(|machine| machine.began_at.is_some());
         end = end.or_else(|| has_begun.then(|| ends_at(now)).flatten());
@@ -86,6 +89,7 @@ pub(crate) fn run(options: &Options, setup: Setup) -> anyhow::Result<()> {
         machines[0].link.wait(&clock, wake);
     }
     let report = report(options, &machines, &ledger);
+    tape.end(&mut machines[0])?;
     farewell(&mut machines, &clock, &ground, options)?;
     crate::print(&report)?;
     if ledger.differed > 0 {
@@ -94,20 +98,74 @@ pub(crate) fn run(options: &Options, setup: Setup) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The recording of what the first machine here steps, if one is wanted.
+struct Tape(Option<RecordingFile>);
+
+impl Tape {
+    fn begin(options: &Options, machine: &mut Machine) -> anyhow::Result<Self> {
+        let wanted = &options.matches.recording;
+        let opened = wanted.open(&options.matches.rules.configuration())?;
+        Ok(Self(opened.map(|(file, what)| {
+            machine.mesh.game_mut().record(&what);
+            file
+        })))
+    }
+
+    /// Hands on what was recorded. A recording that cannot go on ends; the game goes on.
+    fn run_on(&mut self, machine: &mut Machine) {
+        let Some(file) = &mut self.0 else { return };
+        let game = machine.mesh.game_mut();
+        let pushed = file.push(game.take_recording());
+        if pushed.is_ok() && !file.is_full() {
+            return;
+        }
+        let full = || format!("the recording {} is as long as it may be", file.path().display());
+        eprintln!("{}", pushed.err().map_or_else(full, |error| format!("{error:#}")));
+        if let Err(error) = self.end(machine) {
+            eprintln!("{error:#}");
+        }
+    }
+
+    fn end(&mut self, machine: &mut Machine) -> anyhow::Result<()> {
+        let Some(mut file) = self.0.take() else { return Ok(()) };
+        file.push(machine.mesh.game_mut().finish_recording())?;
+        file.close()
+    }
+}
+
 /// Opens the door for browsers, if one is wanted: to the machine that founds the game, and only to it.
-fn open_page(options: &Options, setup: Setup, ground: &Ground) -> anyhow::Result<Option<WebLink>> {
+fn open_page(
+    options: &Options,
+    setup: Setup,
+    here: u8,
+    ground: &Ground,
+) -> anyhow::Result<Option<WebLink>> {
+    if options.open && !options.matches.page.is_wanted() {
+        bail!("--open needs a page: --page 127.0.0.1:4080");
+    }
     let mut facts = options.matches.rules.facts(&ground.content, &options.matches.rules.rates()?);
     facts["lockstep"] = true.into();
+    // A browser reaches this machine alone: where all others are needed to play, it can watch.
+    let is_direct = setup.topology == Topology::PeerToPeer;
+    facts["watch"] = (is_direct && here == options.players).into();
     let game = Match { facts, board: Board::default(), key: None, beside: Beside::default() };
     let Some(web) = options.matches.page.open(false, game)? else { return Ok(None) };
     if options.join.is_some() {
         bail!("--page is for who begins the game; without --join");
     }
-    if setup.topology == Topology::PeerToPeer && setup.players > 2 {
-        let name = options.matches.rules.model.name;
-        bail!("a browser reaches this machine alone: with --model {name} --page, --players is 2");
+    if is_direct && setup.players > 2 && here < options.players {
+        let (name, players) = (options.matches.rules.model.name, setup.players);
+        bail!(
+            "a browser reaches this machine alone: with --model {name} --page, --players is 2, \
+             or all are here (--here {players}) and browsers watch"
+        );
     }
     let pages = page::addresses(&web);
+    if let Some(page) = pages.first().filter(|_| options.open)
+        && !page::open_browser(page)
+    {
+        eprintln!("no browser could be started: open {page} in one");
+    }
     if options.json {
         crate::print(&format!("{}\n", json!({ "pages": pages })))?;
     } else {
@@ -134,7 +192,7 @@ fn begin(
         let now = clock.now();
         let (mesh, link) = match door {
             None => {
-                let link = address::bind(options.address, "--address")?;
+                let link = address::bind_chosen(options.address, "--address")?;
                 let at = peer_at(address::nearby(address_of(link.local())));
                 door = Some(at);
                 eprintln!(
@@ -147,9 +205,9 @@ fn begin(
                 (Mesh::found(setup, me, at, content, now, random), link)
             }
             Some(door) => {
-                let any = SocketAddr::new(options.address.ip(), 0);
+                let any = SocketAddr::new(options.address.unwrap_or(address::USUAL).ip(), 0);
                 let link = UdpLink::bind(any).context("the system gives no socket")?;
-                (Mesh::join(door, me, content, Role::Plays, now, random), link)
+                (Mesh::join(door, me, content, role(options), now, random), link)
             }
         };
         let bot = skill::bot(
@@ -163,6 +221,10 @@ fn begin(
         machines.push(Machine { mesh, link, bot, thought, compared, began_at: None });
     }
     Ok(machines)
+}
+
+fn role(options: &Options) -> Role {
+    if options.watch { Role::Watches } else { Role::Plays }
 }
 
 /// What must be the same for two programs to play together.
@@ -183,7 +245,8 @@ impl Machine {
                 Happening::Over if self.began_at.is_none() => {
                     bail!("the game never began: nobody answers, or too few came");
                 }
-                Happening::Refused(refusal) => bail!("they do not let us in: {refusal:?}"),
+                Happening::Refused(refusal) => bail!("they do not let us in: {refusal}"),
+                Happening::Joined(_) if options.watch => _ = self.began_at.get_or_insert(now),
                 Happening::Came(..) => _ = self.began_at.get_or_insert(now),
                 _ if options.json => {}
                 Happening::Leads(player) => eprintln!("player {} leads", player.0),
@@ -269,6 +332,7 @@ fn report(options: &Options, machines: &[Machine], ledger: &Ledger) -> String {
             let statistics = game.statistics();
             json!({
                 "player": game.me().map(|me| me.0),
+                "watches": options.watch,
                 "address": address_of(machine.link.local()).to_string(),
                 "tick": game.world().map_or(0, |world| world.tick().0),
                 "delay_ticks": statistics.delay_ticks,

@@ -20,7 +20,7 @@ mod theatre;
 mod tokens;
 
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -89,10 +89,23 @@ fn main() -> ExitCode {
 
 /// What was asked for; without a word, to play.
 fn command() -> Result<Command, clap::Error> {
-    match Arguments::try_parse()?.command {
+    let matches = Arguments::command().try_get_matches()?;
+    match Arguments::from_arg_matches(&matches)?.command {
+        Some(Command::Play(mut options)) => {
+            options.given = matches.subcommand_matches("play").map(given).unwrap_or_default();
+            Ok(Command::Play(options))
+        }
         Some(command) => Ok(command),
         None => Ok(Command::Play(Box::new(Play::try_parse_from(["play"])?.options))),
     }
+}
+
+/// The options that somebody has written down, as they are written.
+fn given(matches: &ArgMatches) -> Vec<String> {
+    let is_given = |id: &&clap::Id| {
+        matches.value_source(id.as_str()) == Some(clap::parser::ValueSource::CommandLine)
+    };
+    matches.ids().filter(is_given).map(|id| id.as_str().replace('_', "-")).collect()
 }
 
 /// The options of `play` on their own, for their defaults.

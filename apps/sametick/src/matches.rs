@@ -33,13 +33,14 @@ pub(crate) struct Options {
     #[command(flatten)]
     pub(crate) page: page::Options,
     #[command(flatten)]
-    recording: recording_file::Wanted,
+    pub(crate) recording: recording_file::Wanted,
 }
 
 /// What they say for themselves.
 pub(crate) struct Wanted {
     pub(crate) bots: u32,
-    pub(crate) address: SocketAddr,
+    /// Without it, the usual one if it is free.
+    pub(crate) address: Option<SocketAddr>,
     pub(crate) key: Option<TokenKey>,
     pub(crate) metrics: Option<SocketAddr>,
     pub(crate) lasts: Option<Span>,
@@ -77,8 +78,8 @@ impl Matches {
         let mut all = Vec::new();
         for (options, content) in wishes.iter().zip(contents) {
             let is_first = all.is_empty();
-            let free = SocketAddr::new(wanted.address.ip(), 0);
-            let address = if is_first { wanted.address } else { free };
+            let free = SocketAddr::new(wanted.address.unwrap_or(address::USUAL).ip(), 0);
+            let address = if is_first { wanted.address } else { Some(free) };
             let wanted = Wanted { address, key: wanted.key.clone(), ..*wanted };
             all.push(options.open_one(content, &wanted, &beside, is_first)?);
         }
@@ -124,7 +125,7 @@ impl Options {
     ) -> anyhow::Result<Open> {
         let rules = &self.rules;
         let rates = rules.rates()?;
-        let link = address::bind(wanted.address, "--address")?;
+        let link = address::bind_chosen(wanted.address, "--address")?;
         let bound = address_of(link.local());
         let board = Board::default();
         let figures_at = wanted.metrics.filter(|_| is_first);

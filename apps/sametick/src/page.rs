@@ -12,10 +12,10 @@ use axum::http::header::{HeaderName, X_CONTENT_TYPE_OPTIONS};
 use axum::middleware;
 use axum::response::Response;
 use clap::Args;
-use sametick_links::web::{Door, SESSIONS_MAX, WebConfig, WebLink};
+use sametick_links::web::{Door, WebConfig, WebLink};
 pub(crate) use session::{Beside, Match};
 use std::io::ErrorKind;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
 
 /// Where `play` serves its page, if the port is free; else at any that is.
@@ -38,7 +38,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
     /// Another origin whose pages may join, such as `https://game.example.org`
-    #[arg(long, value_name = "ORIGIN")]
+    #[arg(long, value_name = "ORIGIN", value_parser = origin)]
     origin: Option<String>,
 }
 
@@ -56,7 +56,20 @@ fn listening_or_off(text: &str) -> Result<Place, String> {
     }
 }
 
+fn origin(text: &str) -> Result<String, String> {
+    let host = text.strip_prefix("https://").or(text.strip_prefix("http://"));
+    match host.map(|host| host.trim_end_matches('/')) {
+        Some(host) if !host.is_empty() && !host.contains('/') => Ok(text.to_owned()),
+        _ => Err("write a scheme and a host, such as https://game.example.org".to_owned()),
+    }
+}
+
 impl Options {
+    /// Whether somebody has asked for a page.
+    pub(crate) fn is_wanted(&self) -> bool {
+        matches!(self.page, Some(Place::At(_)))
+    }
+
     /// Opens the doors for browsers, if there are to be any. `is_usual` is to have them without being asked.
     pub(crate) fn open(&self, is_usual: bool, game: Match) -> anyhow::Result<Option<WebLink>> {
         if self.cert.is_some() != self.key.is_some() {
@@ -77,10 +90,24 @@ impl Options {
         };
         let web = started.map_err(|error| match error.kind() {
             ErrorKind::Other => anyhow!("{error}"),
-            _ => address::refused(&error, page, "--page", "TCP"),
+            _ => self.refused(&error, page),
         })?;
         beside.add(web.door().page().port(), facts, board);
         Ok(Some(web))
+    }
+
+    /// Which of the doors could not be opened. They were tried together, so each is tried again.
+    fn refused(&self, error: &std::io::Error, page: SocketAddr) -> anyhow::Error {
+        let beside = match self.webtransport {
+            Some(Place::At(address)) => Some((address, "--webtransport")),
+            Some(Place::Off) => None,
+            None => Some((page, "--page")),
+        };
+        let is_free = TcpListener::bind(page).is_ok();
+        match beside.filter(|(address, _)| is_free && UdpSocket::bind(address).is_err()) {
+            Some((address, option)) => address::refused(error, address, option, "UDP"),
+            None => address::refused(error, page, "--page", "TCP"),
+        }
     }
 
     /// The same at free ports, for another match.
@@ -100,12 +127,10 @@ impl Options {
             None => Some(page),
         };
         WebLink::start(WebConfig {
-            page,
-            webtransport,
             router: Box::new(|door| isolated(files::router().merge(session::router(door, game)))),
             certificate: self.cert.clone().zip(self.key.clone()),
             origins: self.origin.iter().cloned().collect(),
-            sessions_max: SESSIONS_MAX,
+            ..WebConfig::new(page, webtransport)
         })
     }
 }
@@ -113,12 +138,8 @@ impl Options {
 /// Serves the page's files and nothing else.
 pub(crate) fn alone(page: SocketAddr) -> anyhow::Result<WebLink> {
     let started = WebLink::start(WebConfig {
-        page,
-        webtransport: None,
         router: Box::new(|_door| isolated(files::router())),
-        certificate: None,
-        origins: Vec::new(),
-        sessions_max: SESSIONS_MAX,
+        ..WebConfig::new(page, None)
     });
     started.map_err(|error| address::refused(&error, page, "--page", "TCP"))
 }

@@ -8,6 +8,7 @@ use crate::host::log::Log;
 use crate::matches::{self, Matches, Wanted};
 use crate::page;
 use crate::stop::Stop;
+use anyhow::bail;
 use clap::{Args, value_parser};
 use sametick::{Alone, PlayerId, Span};
 use sametick_arena::Arena;
@@ -21,6 +22,8 @@ pub(crate) const EXAMPLES: &str = "Examples:
   sametick play --also corners,field        three matches, among which browsers choose
   sametick play --seconds 60                for a minute
   sametick play --model doom1993 --players 4    four machines in lockstep, without a server
+  sametick play --model doom1993 --join 192.168.1.7:4000            one more machine in somebody's game
+  sametick play --model doom1993 --join 192.168.1.7:4000 --watch    one that only watches it
   sametick play --record match.sametick     for `sametick replay match.sametick` to play again
   sametick play --alone --seconds 600       ten minutes of play without any network, as fast as it goes
   sametick bots --connect 127.0.0.1:4000    joins it from another terminal";
@@ -32,17 +35,17 @@ pub(crate) struct Options {
     /// Bots
     #[arg(long, value_name = "COUNT", default_value_t = 7)]
     bots: u32,
-    /// Where others reach it: 0.0.0.0:4000 lets in the whole network
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4000", value_parser = address::listening)]
-    pub(crate) address: SocketAddr,
+    /// Where others reach it: 0.0.0.0:4000 lets in the whole network; without it 127.0.0.1:4000, or a free port there
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address::listening)]
+    pub(crate) address: Option<SocketAddr>,
     /// Open the page in this machine's browser
     #[arg(long)]
-    open: bool,
+    pub(crate) open: bool,
     /// End after so many seconds of play; without it, when asked to
     #[arg(long, value_parser = value_parser!(u32).range(1..=1_000_000))]
     pub(crate) seconds: Option<u32>,
     /// Play without a server or network, as fast as it goes (a minute of play unless --seconds says otherwise)
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["also", "page", "webtransport", "open", "address", "record"])]
     alone: bool,
     /// With a lockstep model: how many play
     #[arg(long, value_name = "COUNT", default_value_t = 4, value_parser = value_parser!(u8).range(1..=8))]
@@ -53,12 +56,56 @@ pub(crate) struct Options {
     /// With a lockstep model: join the game of whoever is there
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) join: Option<String>,
+    /// With a lockstep model: only watch the game of whoever is there
+    #[arg(long, requires = "join")]
+    pub(crate) watch: bool,
+    /// The options that somebody has written down.
+    #[arg(skip)]
+    pub(crate) given: Vec<String>,
     /// Tell everything as JSON, an object a line
     #[arg(long)]
     pub(crate) json: bool,
 }
 
+/// What means nothing in lockstep, and what says the same there; and what means nothing under a server.
+const ONLY_SERVED: [(&str, &str); 6] = [
+    ("bots", "--players says how many play, and --here how many of them here"),
+    ("alone", "to play without any network, leave out --model"),
+    ("also", "there is one game"),
+    ("players-max", "there are at most 8, and the game begins with --players"),
+    ("snapshot-rate", "there are no snapshots"),
+    ("record-what", "only commands travel, so --record keeps all there is"),
+];
+const ONLY_IN_LOCKSTEP: [&str; 4] = ["players", "here", "join", "watch"];
+
+impl Options {
+    /// Nothing that somebody asks for is passed over in silence.
+    fn check(&self) -> anyhow::Result<()> {
+        let is_given = |name: &str| self.given.iter().any(|given| given == name);
+        let model = self.matches.rules.model;
+        if model.lockstep.is_some() {
+            let useless = ONLY_SERVED.into_iter().find(|(name, _)| is_given(name));
+            if let Some((name, instead)) = useless {
+                bail!(
+                    "--{name} means nothing with --model {}, which is lockstep: {instead}",
+                    model.name
+                );
+            }
+            return Ok(());
+        }
+        if let Some(name) = ONLY_IN_LOCKSTEP.into_iter().find(|name| is_given(name)) {
+            bail!(
+                "--{name} is for lockstep, and --model {} has a server: choose a model such as doom1993, \
+                 or join a server with `sametick bots --connect`",
+                model.name
+            );
+        }
+        Ok(())
+    }
+}
+
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    options.check()?;
     if let Some(setup) = options.matches.rules.model.lockstep {
         return crate::lockstep::run(options, setup);
     }
@@ -77,10 +124,13 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
             invites: true,
         },
     )?;
-    if let Some(page) = matches.page().filter(|_| options.open)
-        && !page::open_browser(page)
-    {
-        eprintln!("no browser could be started: open {page} in one");
+    if options.open {
+        let Some(page) = matches.page() else {
+            bail!("there is no page to --open with --page off")
+        };
+        if !page::open_browser(page) {
+            eprintln!("no browser could be started: open {page} in one");
+        }
     }
     matches.run(&stop, &mut Log::new(options.json));
     Ok(())

@@ -80,7 +80,7 @@ pub(crate) fn run(options: Options) -> anyhow::Result<()> {
         &options.matches,
         &Wanted {
             bots: options.bots,
-            address: options.address,
+            address: Some(options.address),
             key: options.token_key.as_deref().map(tokens::read_key).transpose()?,
             metrics: options.metrics,
             lasts: options.minutes.map(|minutes| Span::from_micros_f64(minutes * 60e6)),

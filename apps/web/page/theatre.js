@@ -39,7 +39,7 @@ const STEER_KEYS = { w: [0, 1], s: [0, -1], a: [-1, 0], d: [1, 0], ArrowUp: [0, 
 
 const page = {
   run: null, theatre: null, previous: null, wanted: {}, t: 0, playing: false, speed: 0, stopsAt: null, outline: 0, eyes: false, quantity: "error",
-  took: 0, opened: null, stopped: null, held: new Set(),
+  took: 0, played: 0, stopped: null, held: new Set(),
 };
 
 function queryOf(wanted) {
@@ -184,7 +184,7 @@ function open(wanted, t) {
   page.stopsAt = t === undefined ? moment : null;
   page.t = Math.min(page.run.end, t ?? (isStill ? moment ?? 0 : Math.max(0, (moment ?? 3) - 2.4)));
   page.playing = t === undefined && !isStill;
-  page.opened = performance.now();
+  page.played = 0;
   controls();
   draw();
 }
@@ -306,6 +306,7 @@ function tick(now) {
   const passed = last === null ? 0 : Math.min(page.run.live ? STALL_SECONDS_TAKEN : STALL_SECONDS, (now - last) / 1000);
   last = now;
   if (page.playing) {
+    page.played += passed;
     const next = page.t + passed * pace();
     if (page.run.live) {
       goOn(next);
@@ -566,7 +567,7 @@ listen();
 window.sametick = {
   status: () => ({
     game: page.run.game, scene: page.run.scene, model: page.run.model, t: page.t, frame: frameAt(page.t), playing: page.playing, live: Boolean(page.run.live),
-    speed: SPEED_NAMES[page.speed], outline: OUTLINES[page.outline], eyes: page.eyes, opened: page.opened, stopped: page.stopped, previous: page.previous?.name ?? null,
+    speed: SPEED_NAMES[page.speed], outline: OUTLINES[page.outline], eyes: page.eyes, played: page.played, stopped: page.stopped, previous: page.previous?.name ?? null,
     trace: page.run.trace, hash: page.theatre.hash(frameAt(page.t)), took: page.took, link: page.run.link, errors,
     caption: byId("caption").classList.contains("shown") ? byId("caption").firstChild.textContent : "",
   }),

@@ -120,7 +120,7 @@ impl App {
         renderer.is_fine = settings.is_fine;
         let clock = Clock::start();
         let ticket = kept_ticket();
-        let joining = (settings.server == "any").then(|| Joining::new(&settings.link, ticket));
+        let joining = (settings.server == "any").then(|| Joining::new(&settings, ticket));
         let mut app = Self {
             page: Page::new(document)?,
             canvas,
@@ -251,7 +251,7 @@ impl App {
         if let Some(command) = self.driven() {
             return command;
         }
-        Command { watch: !is_playing, say, ..self.hands.command() }
+        Command { watch: !is_playing || self.settings.watches, say, ..self.hands.command() }
     }
 
     fn join(&mut self, now: Time) {
@@ -309,7 +309,7 @@ impl App {
                 self.notice = Some(format!("{reason} Trying again."));
                 // A ticket that was refused is of no use.
                 let ticket = self.ticket.take().filter(|_| self.is_in);
-                self.joining = Some(Joining::again(&self.settings.link, ticket, now));
+                self.joining = Some(Joining::again(&self.settings, ticket, now));
             }
             _ => {}
         }
@@ -353,6 +353,7 @@ impl App {
             world,
             content,
             side,
+            seed: session.player().seed(),
             own: own.as_ref().filter(|_| playing).map(|(id, _)| *id),
             own_muzzle: own.as_ref().map(|(_, fighter)| {
                 figure::own_muzzle(fighter.eye(), self.hands.yaw, self.hands.pitch)

@@ -9,7 +9,10 @@ use crate::particles::{Particles, struck};
 use crate::scene::Side;
 use sametick::{Effect, EntityId, EventKey, World};
 use sametick_arena::vector::{Vector, subtract, unit};
-use sametick_arena::{BLAST_METRES, Content, Entity, Event, Fighter, Weapon, What, body};
+use sametick_arena::{
+    BLAST_METRES, Content, Entity, Event, Fighter, Weapon, What, body, pellets_of,
+};
+use std::collections::BTreeSet;
 
 /// What can be heard.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,6 +40,8 @@ pub(crate) struct Stage<'a> {
     pub(crate) world: &'a World<Entity>,
     pub(crate) content: &'a Content,
     pub(crate) side: Side,
+    /// The seed of all chances, by which pellets spread.
+    pub(crate) seed: Option<u64>,
     /// Our own body, and where we look.
     pub(crate) own: Option<EntityId>,
     /// Where our own gun's muzzle is on the screen.
@@ -123,12 +128,16 @@ impl Stage<'_> {
         }
         if is_own {
             // As the shot was aimed, whatever the hands have done since.
-            let aim = event.direction;
-            let victim = aimed_at(self.world, &self.content.map, key.entity, &fighter, aim);
-            if victim.is_some() {
+            let tuning = &self.content.tuning.weapons[event.weapon.index()];
+            let spread = |seed| pellets_of(tuning, event.direction, seed, (key.tick, key.entity));
+            let ways = self.seed.map_or_else(|| vec![event.direction], spread);
+            let map = &self.content.map;
+            let meets = |way| aimed_at(self.world, map, key.entity, &fighter, way);
+            let victims: BTreeSet<EntityId> = ways.into_iter().filter_map(meets).collect();
+            if !victims.is_empty() {
                 self.noises.push((Noise::Hit, None));
             }
-            self.marks.fired(key.tick, victim);
+            victims.into_iter().for_each(|victim| self.marks.fired(key.tick, victim));
         }
     }
 

@@ -48,10 +48,8 @@ pub(crate) struct HitMarks {
 
 impl HitMarks {
     /// One's own shot, and whom it hits on one's own screen.
-    pub(crate) fn fired(&mut self, tick: Tick, victim: Option<EntityId>) {
-        if let Some(victim) = victim {
-            self.add(Mark { tick, victim, state: State::Hollow, age: 0.0 });
-        }
+    pub(crate) fn fired(&mut self, tick: Tick, victim: EntityId) {
+        self.add(Mark { tick, victim, state: State::Hollow, age: 0.0 });
     }
 
     /// The server says that one hurt someone; whether that is news.
@@ -139,7 +137,7 @@ mod tests {
     #[test]
     fn a_hit_that_the_server_agrees_to_is_hollow_and_then_filled() {
         let mut marks = HitMarks::default();
-        marks.fired(Tick(100), Some(victim(3)));
+        marks.fired(Tick(100), victim(3));
         assert_eq!(marks.shown(), Some(State::Hollow));
         assert!(marks.told(Tick(100), victim(3)));
         assert_eq!(marks.shown(), Some(State::Filled));
@@ -151,7 +149,7 @@ mod tests {
     #[test]
     fn a_hit_that_the_server_refuses_is_struck_through() {
         let mut marks = HitMarks::default();
-        marks.fired(Tick(100), Some(victim(3)));
+        marks.fired(Tick(100), victim(3));
         marks.settle(Tick(100 + PATIENCE_TICKS));
         assert_eq!(marks.shown(), Some(State::Hollow));
         marks.pass(2.0);
@@ -164,10 +162,10 @@ mod tests {
     #[test]
     fn the_servers_word_is_not_hidden_by_the_next_shot() {
         let mut marks = HitMarks::default();
-        marks.fired(Tick(100), Some(victim(3)));
+        marks.fired(Tick(100), victim(3));
         assert!(marks.told(Tick(100), victim(3)));
         marks.pass(0.05);
-        marks.fired(Tick(106), Some(victim(3)));
+        marks.fired(Tick(106), victim(3));
         assert_eq!(marks.shown(), Some(State::Filled));
         marks.pass(0.15);
         assert_eq!(marks.shown(), Some(State::Hollow));
@@ -176,7 +174,6 @@ mod tests {
     #[test]
     fn a_shot_past_everyone_leaves_no_mark_and_a_rocket_needs_no_shot() {
         let mut marks = HitMarks::default();
-        marks.fired(Tick(5), None);
         assert_eq!(marks.shown(), None);
         assert!(marks.told(Tick(9), victim(1)));
         assert_eq!(marks.shown(), Some(State::Filled));
@@ -185,7 +182,7 @@ mod tests {
     #[test]
     fn marks_are_bounded() {
         let mut marks = HitMarks::default();
-        (0..1000).for_each(|tick| marks.fired(Tick(tick), Some(victim(1))));
+        (0..1000).for_each(|tick| marks.fired(Tick(tick), victim(1)));
         assert_eq!(marks.marks.len(), MARKS_MAX);
     }
 

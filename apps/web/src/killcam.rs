@@ -170,8 +170,8 @@ mod tests {
 
     const LOOK: Camera = Camera { eye: [0.0; 3], yaw: 0.0, pitch: 0.0, width: 1.5, shift: 0.0 };
 
-    /// Runs among bots until one of them kills, and puts the death together; with it, where the victim was on the killer's
-    /// own screen when that fired.
+    /// Runs among bots until one of them kills, and puts the death together; with it, where the victim was on the
+    /// killer's own screen when that fired.
     fn death() -> (Replay, Vector) {
         let content = named_content("corners", "ffa").unwrap();
         let mut session =

@@ -4,6 +4,7 @@
 use crate::conditions::Wanted;
 use crate::player::Player;
 use crate::session::{Road, Session, find_content, named_content};
+use crate::settings::Settings;
 use sametick::lockstep::{Identity, Mesh, Role, build_of};
 use sametick::secure::{ClientToken, Random};
 use sametick::{Client, Peer, Span, Time, View};
@@ -38,6 +39,7 @@ pub(crate) type Ticket = (String, ClientToken);
 pub(crate) struct Joining {
     stage: Stage,
     roads: Roads,
+    watches: bool,
     ticket: Option<Ticket>,
     again: Span,
     /// All that the server told of, once it did.
@@ -66,19 +68,19 @@ pub(crate) enum Progress {
 
 impl Joining {
     /// Asks at once.
-    pub(crate) fn new(link: &str, ticket: Option<Ticket>) -> Self {
-        Self::at(Stage::Asking(Request::start(SESSION_URL)), link, ticket)
+    pub(crate) fn new(settings: &Settings, ticket: Option<Ticket>) -> Self {
+        Self::at(Stage::Asking(Request::start(SESSION_URL)), settings, ticket)
     }
 
     /// Asks again a little later, and knocks with a ticket, if there is one.
-    pub(crate) fn again(link: &str, ticket: Option<Ticket>, now: Time) -> Self {
-        Self::at(Stage::Waiting(now + AGAIN_FIRST), link, ticket)
+    pub(crate) fn again(settings: &Settings, ticket: Option<Ticket>, now: Time) -> Self {
+        Self::at(Stage::Waiting(now + AGAIN_FIRST), settings, ticket)
     }
 
-    fn at(stage: Stage, link: &str, ticket: Option<Ticket>) -> Self {
-        let roads = Roads::named(link).unwrap_or_default();
+    fn at(stage: Stage, settings: &Settings, ticket: Option<Ticket>) -> Self {
+        let (roads, watches) = (Roads::named(&settings.link).unwrap_or_default(), settings.watches);
         let (again, matches, network) = (AGAIN_FIRST, Vec::new(), None);
-        Self { stage, roads, ticket, again, matches, network }
+        Self { stage, roads, watches, ticket, again, matches, network }
     }
 
     /// How far it is, in a word.
@@ -142,14 +144,11 @@ impl Joining {
         let (server, tls) = (link.server(), link.tls());
         let random = &mut BrowserRandom;
         let player = if session.text("matches.0.lockstep").is_some() {
-            let mesh = Mesh::join(
-                server,
-                identity_by(random),
-                (content.clone(), BUILD),
-                Role::Plays,
-                now,
-                random,
-            );
+            // Where a page cannot reach all who play, it watches.
+            let watches = self.watches || text("watch") == "true";
+            let role = if watches { Role::Watches } else { Role::Plays };
+            let (me, game) = (identity_by(random), (content.clone(), BUILD));
+            let mesh = Mesh::join(server, me, game, role, now, random);
             Player::of_mesh(match tls {
                 Some(tls) => mesh.within(tls),
                 None => mesh,

@@ -2,7 +2,7 @@
 //! need not know which.
 
 use sametick::health::Observation;
-use sametick::lockstep::{Happening, Mesh, Refusal};
+use sametick::lockstep::{Happening, Mesh};
 use sametick::secure::{ClientToken, Denial};
 use sametick::{Client, ClientEvent, Effect, PlayerId, Tick, Time, View, World};
 use sametick_arena::{Arena, Command, Entity, Event};
@@ -67,6 +67,14 @@ impl Player {
         match self {
             Self::Client(client) => client.me(),
             Self::Mesh(mesh, _) => mesh.game().me(),
+        }
+    }
+
+    /// The seed of all chances, once we are in a match.
+    pub(crate) fn seed(&self) -> Option<u64> {
+        match self {
+            Self::Client(client) => client.seed(),
+            Self::Mesh(mesh, _) => mesh.game().setup().map(|setup| setup.seed),
         }
     }
 
@@ -184,8 +192,7 @@ fn news_of_mesh(event: Happening) -> Option<News> {
     let lost = |reason: &str| Some(News::Lost(reason.into()));
     match event {
         Happening::Joined(_) => Some(News::Joined),
-        Happening::Refused(Refusal::Build) => lost("They play another version of the game."),
-        Happening::Refused(refusal) => lost(&format!("They do not let us in: {refusal:?}.")),
+        Happening::Refused(refusal) => lost(&format!("They do not let us in: {refusal}.")),
         Happening::Desynced(desync) => Some(News::Stopped(format!(
             "Since tick {} our world is not that of player {}: {}. The game has stopped.",
             desync.tick.0, desync.with.0, desync.first

@@ -36,11 +36,7 @@ impl App {
         let name = self.settings.name.clone();
         self.page.value("name", &name);
         self.page.screen("first");
-        let state = js_sys::Object::new();
-        if let Some(window) = web_sys::window() {
-            // For tests: see `tell_tests`.
-            let _ = js_sys::Reflect::set(&window, &"sametick".into(), &state);
-        }
+        self.trial.begin();
     }
 
     /// All that may have changed.

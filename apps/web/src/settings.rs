@@ -85,6 +85,8 @@ pub(crate) struct Settings {
     pub(crate) is_fine: bool,
     /// Where the match is: `any` asks for a server and plays in the page if there is none; `page` never asks.
     pub(crate) server: String,
+    /// Whether one only watches.
+    pub(crate) watches: bool,
     /// Which map is played in the page.
     pub(crate) map: String,
     /// With how many bots.
@@ -107,6 +109,7 @@ impl Default for Settings {
             ghosts: false,
             is_fine: true,
             server: "any".into(),
+            watches: false,
             map: "corners".into(),
             bots: 5,
         }
@@ -172,6 +175,7 @@ impl Settings {
             "link" => self.link = one_of(&["any", "webtransport", "websocket"])?,
             "ghosts" => self.ghosts = one_of(&["on", "off"])? == "on",
             "shadows" => self.is_fine = one_of(&["fine", "plain"])? == "fine",
+            "watch" => self.watches = one_of(&["on", "off"])? == "on",
             "server" => self.server = one_of(&["any", "page"])?,
             "map" => self.map = one_of(&sametick_arena::map::MAPS.map(|(name, _)| name))?,
             "bots" => self.bots = number(0.0, 15.0)? as usize,

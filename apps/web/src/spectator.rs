@@ -23,6 +23,8 @@ const WIDTH: f32 = 1.25;
 pub(crate) struct Spectator {
     /// Whom it watches.
     pub(crate) watched: Option<EntityId>,
+    /// It was asked for, and is stayed with.
+    is_chosen: bool,
     stayed: f32,
     turn: f32,
     middle: Option<Vector>,
@@ -36,7 +38,7 @@ impl Spectator {
         self.turn += TURN * seconds;
         let alive = |id: &EntityId| world.get::<Fighter>(*id).is_some_and(Fighter::is_alive);
         let is_alone = self.watched.is_none_or(|id| !alive(&id) && self.stayed > 2.0);
-        if self.stayed > STAY_SECONDS || is_alone {
+        if (self.stayed > STAY_SECONDS && !self.is_chosen) || is_alone {
             self.choose(world);
         }
         let followed =
@@ -73,8 +75,18 @@ impl Spectator {
         };
         let others = alive.iter().filter(|(id, _)| Some(*id) != self.watched || alive.len() == 1);
         let best = others.min_by(|a, b| nearest(a.0, a.1).total_cmp(&nearest(b.0, b.1)));
-        self.watched = best.map(|(id, _)| *id);
+        (self.watched, self.is_chosen) = (best.map(|(id, _)| *id), false);
         self.stayed = 0.0;
+    }
+
+    /// Goes on to the next of those who are alive, or to the one before, and stays until that one is gone.
+    pub(crate) fn turn_to(&mut self, world: &World<Entity>, side: i32) {
+        let alive = world.all::<Fighter>().filter(|(_, fighter)| fighter.is_alive());
+        let alive: Vec<EntityId> = alive.map(|(id, _)| id).collect();
+        let at = alive.iter().position(|id| Some(*id) == self.watched).unwrap_or(0);
+        let next = (at as i32 + side).rem_euclid(alive.len().max(1) as i32);
+        self.watched = alive.get(next as usize).copied().or(self.watched);
+        (self.is_chosen, self.stayed) = (true, 0.0);
     }
 }
 
@@ -107,5 +119,27 @@ mod tests {
         let camera = spectator.look(&world, &map, 1.0 / 30.0);
         assert!(map.fits([0.1; 3], camera.eye), "{:?}", camera.eye);
         assert!(length(subtract(camera.eye, place)) < 9.0);
+    }
+
+    #[test]
+    fn whom_one_chose_is_watched_until_gone() {
+        let map = Map::read(CORNERS).unwrap();
+        let mut world = World::default();
+        let fighters = [(); 3].map(|()| {
+            let position = map.spawns[0].place;
+            world.spawn(Fighter { health: 100, position, ..Fighter::default() }).unwrap()
+        });
+        let mut spectator = Spectator { watched: Some(fighters[2]), ..Spectator::default() };
+        spectator.turn_to(&world, 1);
+        assert_eq!(spectator.watched, Some(fighters[0]), "after the last comes the first");
+        spectator.turn_to(&world, -1);
+        spectator.turn_to(&world, -1);
+        let stays = |spectator: &mut Spectator, world: &World<Entity>| {
+            (0..900).for_each(|_| _ = spectator.look(world, &map, 1.0 / 30.0));
+            spectator.watched
+        };
+        assert_eq!(stays(&mut spectator, &world), Some(fighters[1]));
+        world.get_mut::<Fighter>(fighters[1]).unwrap().health = 0;
+        assert_ne!(stays(&mut spectator, &world), Some(fighters[1]));
     }
 }

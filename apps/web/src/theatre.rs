@@ -298,7 +298,8 @@ mod tests {
         assert_eq!(words.matches('{').count(), words.matches('}').count());
         assert_eq!(played.packets(0).len(), 8 * played.recorded.packets.len());
         let panes = 3 * played.recorded.frames.len();
-        let most = 2 * played.recorded.frames.len() + 9 * panes + 11 * played.recorded.shapes.len();
+        let most =
+            2 * played.recorded.frames.len() + 10 * panes + 11 * played.recorded.shapes.len();
         assert_eq!(played.frames(0).len(), most);
     }
 
@@ -312,7 +313,7 @@ mod tests {
         let shapes: usize = shapes.map(|pane| pane.shapes.len()).sum();
         let frames = played.recorded.frames.len();
         assert_eq!(shapes, 4 * PANES * frames);
-        assert_eq!(played.frames(0).len(), (2 + 9 * PANES) * frames + 11 * shapes);
+        assert_eq!(played.frames(0).len(), (2 + 10 * PANES) * frames + 11 * shapes);
         let relayed = Performance::of(Wanted::read("?scene=line&model=packet_server"));
         assert_ne!(relayed.recorded.trace(), played.recorded.trace());
     }

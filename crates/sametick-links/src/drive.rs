@@ -66,7 +66,7 @@ pub fn drive_mesh<G: Game>(
     let mut datagram = Vec::new();
     while let Some(from) = link.receive(now, &mut datagram) {
         let session = link.session(from);
-        if let Some(answer) = mesh.receive_from(now, (from, session), &mut datagram, random) {
+        if let Some(answer) = mesh.receive(now, (from, session), &mut datagram, random) {
             link.send(now, from, &answer);
         }
     }

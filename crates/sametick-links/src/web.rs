@@ -12,6 +12,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use sametick::secure::TlsSession;
@@ -45,6 +46,8 @@ pub struct WebConfig {
     pub origins: Vec<String>,
     /// The most sessions at once.
     pub sessions_max: usize,
+    /// How often a certificate is made anew, or read again.
+    pub renewed_every: Duration,
 }
 
 impl WebConfig {
@@ -57,6 +60,7 @@ impl WebConfig {
             certificate: None,
             origins: Vec::new(),
             sessions_max: SESSIONS_MAX,
+            renewed_every: certificate::RENEWED_EVERY,
         }
     }
 }

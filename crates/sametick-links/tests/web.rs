@@ -8,6 +8,7 @@ use sametick_links::{Both, Clock, Link, UdpLink};
 use std::future::Future;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
 use wtransport::endpoint::ConnectOptions;
 use wtransport::tls::Sha256Digest;
 use wtransport::{ClientConfig, Connection, Endpoint};
@@ -35,6 +36,15 @@ async fn connect(link: &Both, origin: &str, path: &str) -> Option<Connection> {
     let url = format!("https://{}{path}", door.webtransport().unwrap());
     let options = ConnectOptions::builder(url).add_header("origin", origin).build();
     Endpoint::client(config).unwrap().connect(options).await.ok()
+}
+
+/// Whoever asks while a certificate is renewed asks again, as pages do.
+async fn connect_at_last(link: &Both, page: &str) -> Connection {
+    loop {
+        if let Some(connection) = connect(link, page, PLAY_PATH).await {
+            return connection;
+        }
+    }
 }
 
 fn page_of(link: &Both) -> String {
@@ -88,6 +98,27 @@ fn one_link_carries_browsers_and_sockets_and_only_browsers_are_vouched_for() {
         };
         assert_eq!(departure.peer, session);
         assert!(link.session(session).is_none());
+    });
+}
+
+#[test]
+fn a_certificate_is_renewed_while_sessions_stay() {
+    let often = Duration::from_millis(300);
+    let config = WebConfig { renewed_every: often, ..WebConfig::new(any(), Some(any())) };
+    let web = WebLink::start(config).unwrap();
+    let (mut link, clock) = (Both::new(UdpLink::bind(any()).unwrap(), Some(web)), Clock::start());
+    run(async {
+        let page = page_of(&link);
+        let first = link.web.as_ref().unwrap().door().certificate_hashes()[0];
+        let early = connect_at_last(&link, &page).await;
+        while link.web.as_ref().unwrap().door().certificate_hashes().contains(&first) {
+            tokio::time::sleep(often).await;
+        }
+        let late = connect_at_last(&link, &page).await;
+        early.send_datagram(b"early").unwrap();
+        assert_eq!(receive(&mut link, &clock).1, b"early");
+        late.send_datagram(b"late").unwrap();
+        assert_eq!(receive(&mut link, &clock).1, b"late");
     });
 }
 

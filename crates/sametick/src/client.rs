@@ -204,6 +204,11 @@ impl<G: Game> Client<G> {
         self.playing().map(|half| half.me)
     }
 
+    /// The seed of the game's chances, once the server has said it; see [`dice_of`](crate::dice_of).
+    pub fn seed(&self) -> Option<u64> {
+        self.playing().map(|half| half.seed)
+    }
+
     /// The world as our player should see it now, once there is one: our own entities at our own time,
     /// the others as [`View`] says, errors smoothed. What a command is aimed at is what was looked at
     /// last before it.

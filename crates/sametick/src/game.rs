@@ -630,9 +630,15 @@ impl<'a, G: Game> Turn<'a, G> {
     /// # assert!((94..=99).contains(&runner.health));
     /// ```
     pub fn dice(&self, entity: EntityId, purpose: u32) -> Dice {
-        let key = [self.tick.0, entity.slot() as u32, entity.generation()];
-        Dice::new(key.into_iter().fold(self.seed, mix), u64::from(purpose))
+        dice_of(self.seed, self.tick, entity, purpose)
     }
+}
+
+/// The dice that [`Turn::dice`] gives in a tick of a game with this seed: with them a screen shows what the rules will
+/// do.
+pub fn dice_of(seed: u64, tick: Tick, entity: EntityId, purpose: u32) -> Dice {
+    let key = [tick.0, entity.slot() as u32, entity.generation()];
+    Dice::new(key.into_iter().fold(seed, mix), u64::from(purpose))
 }
 
 #[cfg(test)]

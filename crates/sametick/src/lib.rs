@@ -179,7 +179,7 @@ pub use extra::Extra;
 pub use fields::{Field, Fields, Networked};
 pub use game::{
     Audience, Delivery, EVENTS_PER_TICK_MAX, EventKey, Game, NoEvent, REPEATS_MAX, Turn,
-    VERDICTS_PER_TICK_MAX, Verdict,
+    VERDICTS_PER_TICK_MAX, Verdict, dice_of,
 };
 #[cfg(feature = "secure")]
 pub use hosted::{Hosted, HostedConfig, HostedEvent};

@@ -69,7 +69,7 @@ pub use rocket::{BLAST_METRES, ROCKET_SPEED, Rocket};
 pub use seat::{NAME_BYTES_MAX, Seat};
 pub use target::{TARGET_HALF_METRES, TARGET_HEALTH, Target};
 pub use trace::{anything, trace};
-pub use weapon::{Weapon, WeaponTuning};
+pub use weapon::{Weapon, WeaponTuning, pellets_of};
 
 /// A number for all sources and maps that these rules are made of: two programs that have the same step worlds alike.
 ///

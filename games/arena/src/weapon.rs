@@ -11,7 +11,7 @@ use crate::map::ItemKind;
 use crate::rocket::Rocket;
 use crate::solids::Solids;
 use crate::vector::{Vector, add, along, cross, direction, scale, subtract, unit};
-use sametick::{EntityId, PlayerId, Turn, World};
+use sametick::{Dice, EntityId, PlayerId, Tick, Turn, World, dice_of};
 
 /// What a fighter can have in hand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -190,18 +190,22 @@ pub(crate) fn handle(
 
 /// Where each pellet of a shot goes. Whoever knows the seed knows it too: the shooter's own screen shows what the
 /// server will say.
-fn pellets(
-    tuning: &WeaponTuning,
-    aim: Vector,
-    id: EntityId,
-    turn: &Turn<'_, Arena>,
-) -> Vec<Vector> {
+fn pellets(tuning: &WeaponTuning, aim: Vector, mut dice: Dice) -> Vec<Vector> {
     let right = unit(cross(aim, [0.0, 0.0, 1.0]));
     let up = cross(right, aim);
-    let mut dice = turn.dice(id, Roll::Spread as u32);
     let mut off = || (dice.unit() + dice.unit() - 1.0) as f32 * tuning.spread;
     let mut pellet = || add(aim, add(scale(right, off()), scale(up, off())));
     (0..tuning.pellets).map(|_| if tuning.spread > 0.0 { unit(pellet()) } else { aim }).collect()
+}
+
+/// Where each pellet of a shot goes that a shooter fired in a tick of a game with this seed.
+pub fn pellets_of(
+    tuning: &WeaponTuning,
+    aim: Vector,
+    seed: u64,
+    (tick, shooter): (Tick, EntityId),
+) -> Vec<Vector> {
+    pellets(tuning, aim, dice_of(seed, tick, shooter, Roll::Spread as u32))
 }
 
 /// Fires all pellets of a shot at the others as they were seen; where the first one ended.
@@ -219,7 +223,7 @@ fn fire(
     let rewound = turn.rewound(shooter.player).as_millis_f64().round();
     let rewound_ms = rewound.min(f64::from(REWOUND_MS_MAX)) as u16;
     let wall = |pellet| solids.ray(eye, along(eye, pellet, RANGE_METRES)).end;
-    let pellets = pellets(tuning, aim, shooter.id, turn);
+    let pellets = pellets(tuning, aim, turn.dice(shooter.id, Roll::Spread as u32));
     let ways: Vec<_> = pellets.into_iter().map(|pellet| (pellet, wall(pellet))).collect();
     let near = turn.near(shooter.player, world, |one, other| may_meet(one, other, eye, &ways));
     let in_sight = |id: EntityId| {

@@ -9,6 +9,8 @@ use super::server::Server;
 
 /// How long joining may take.
 const JOIN_TICKS_MAX: u64 = 1_800;
+/// What a picture may ask of a graphics driver.
+const DRAW_CALLS_MAX: f64 = 150.0;
 /// How long one walks.
 const WALK_TICKS: u64 = 60;
 
@@ -28,6 +30,8 @@ pub(super) async fn run(stage: &Stage) -> Result<()> {
         server.until_people(1.0, JOIN_TICKS_MAX)?;
         walk(&page, &server).await.with_context(|| format!("over {road}"))?;
         page.picture(&format!("joined-{road}")).await?;
+        let calls = page.status().await?["drawCalls"].as_f64().unwrap_or(f64::INFINITY);
+        ensure!((1.0..=DRAW_CALLS_MAX).contains(&calls), "a picture takes {calls} draw calls");
         page.close().await?;
     }
     Ok(())

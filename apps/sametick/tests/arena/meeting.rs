@@ -68,6 +68,34 @@ fn a_bad_line_is_felt() {
 }
 
 #[test]
+fn a_second_match_on_one_machine_finds_doors_of_its_own() {
+    let play = || Running::start(&["play", "--map", "corners", "--bots", "1", "--json"]);
+    let mut both = [play(), play()];
+    let [one, other] = both.each_mut().map(|running| running.next("listening"));
+    assert_ne!(one["address"], other["address"]);
+    assert_ne!(one["pages"], other["pages"]);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_page_is_opened_in_the_browser_of_the_machine() {
+    let folder = scratch("opened", b"");
+    let tools = format!("{folder}-tools");
+    std::fs::create_dir_all(&tools).unwrap();
+    let browser = format!("{tools}/xdg-open");
+    std::fs::write(&browser, format!("#!/bin/sh\nprintf %s \"$1\" > {folder}\n")).unwrap();
+    std::fs::set_permissions(&browser, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .unwrap();
+    let arguments = ["play", "--map", "corners", "--bots", "1", "--open", "--json"];
+    let mut running =
+        Running::start_with(&arguments, &[("PATH", &format!("{tools}:/bin:/usr/bin"))]);
+    let page = running.next("listening")["pages"][0].as_str().expect("it has a page").to_owned();
+    while std::fs::read_to_string(&folder).unwrap() != page {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
 fn a_full_server_says_so() {
     let (_server, address) = Running::serve(&["--players-max", "2"]);
     let report = bots(&address, &["--count", "3", "--seconds", "2"]);

@@ -32,6 +32,9 @@ fn options() {
     expect(&["bots", "--connect", "127.0.0.1:9", "--delay", "-1"], &["-1"]);
     expect(&["bots", "--connect", "127.0.0.1:9", "--profile", "string"], &["wifi", "satellite"]);
     expect(&["play", "--skill", "godlike"], &["novice", "regular", "expert"]);
+    expect(&["play", "--alone", "--also", "field"], &["--alone", "--also"]);
+    expect(&["play", "--alone", "--record", "match.sametick"], &["--alone", "--record"]);
+    expect(&["play", "--map", "corners", "--open", "--page", "off"], &["--open", "--page off"]);
 }
 
 #[test]
@@ -51,6 +54,14 @@ fn addresses() {
     let arguments =
         ["serve", "--map", "corners", "--address", "127.0.0.1:0", "--metrics", &metrics];
     expect(&arguments, &["TCP port", "is taken", "--metrics"]);
+    let page = ["serve", "--map", "corners", "--address", "127.0.0.1:0", "--page"];
+    expect(&[&page[..], &[&metrics]].concat(), &["TCP port", "is taken", "--page"]);
+    let taken = UdpSocket::bind("127.0.0.1:0").expect("a free port");
+    let door = taken.local_addr().expect("its address").to_string();
+    let arguments = [&page[..], &["127.0.0.1:0", "--webtransport", &door]].concat();
+    expect(&arguments, &["UDP port", "is taken", "--webtransport"]);
+    expect(&[&page[..], &[&door]].concat(), &["UDP port", "is taken", "--page"]);
+    expect(&["serve", "--origin", "banana"], &["'banana'", "https://game.example.org"]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::{App, STORED, Screen, storage};
 use crate::input::Action;
 use crate::page::{self, Happening};
+use crate::session::Session;
 use crate::sound::Speakers;
 use sametick::Text;
 
@@ -57,6 +58,20 @@ impl App {
         let is_first = self.screen == Screen::First && !self.shows_settings;
         if is_first && matches!(key, "Enter" | "NumpadEnter") {
             self.act("play");
+            return;
+        }
+        let side = match key {
+            "ArrowRight" => 1,
+            "ArrowLeft" => -1,
+            _ => 0,
+        };
+        let is_watching = self.session.as_ref().is_some_and(|session| {
+            let own = session.own().filter(|_| self.screen == Screen::Play);
+            own.is_none_or(|(_, own)| !own.is_alive())
+        });
+        if side != 0 && is_watching && !in_field && !self.shows_settings {
+            let world = self.session.as_ref().and_then(Session::shown);
+            world.into_iter().for_each(|world| self.spectator.turn_to(world, side));
             return;
         }
         if in_field || self.screen == Screen::First {

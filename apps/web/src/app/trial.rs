@@ -28,6 +28,8 @@ const ABOVE_PITCH: f32 = -0.5;
 /// What was asked for.
 #[derive(Default)]
 pub(crate) struct Trial {
+    /// What tests read; browsers that a person drives have none.
+    told: Option<js_sys::Object>,
     /// Walk so, towards there.
     pub(super) walk: Option<(i8, f32)>,
     pilot: Option<Pilot>,
@@ -39,6 +41,17 @@ pub(crate) struct Trial {
 }
 
 impl Trial {
+    /// Opens `window.sametick` to tests, and to nobody else: it lets a bot play.
+    pub(crate) fn begin(&mut self) {
+        let Some(window) = web_sys::window() else { return };
+        let of = |object: &JsValue, name: &str| js_sys::Reflect::get(object, &name.into()).ok();
+        let driven = of(&window, "navigator").and_then(|navigator| of(&navigator, "webdriver"));
+        self.told = driven.is_some_and(|driven| driven.is_truthy()).then(js_sys::Object::new);
+        if let Some(told) = &self.told {
+            let _ = js_sys::Reflect::set(&window, &"sametick".into(), told);
+        }
+    }
+
     /// Whether no hands are needed to play.
     pub(crate) fn is_driven(&self) -> bool {
         self.walk.is_some() || self.pilot.is_some()
@@ -209,6 +222,9 @@ impl App {
 
     /// Looks at what the picture shows.
     pub(super) fn survey(&mut self, camera: &Camera) {
+        if self.trial.told.is_none() {
+            return;
+        }
         if self.trial.first_frame.is_none() && self.draw_calls > 0 {
             let performance = web_sys::window().and_then(|window| window.performance());
             self.trial.first_frame = performance.map(|performance| performance.now());
@@ -238,7 +254,8 @@ impl App {
         self.trial.enemies = (seen.len() as u32, nearest, spread.to_degrees());
     }
 
-    /// What tests may read, and nobody writes: `window.sametick`, and a copy of it by `status()`.
+    /// What tests may read, and nobody writes: `window.sametick`, and a copy of it by `status()`. It is there in
+    /// browsers that a program drives.
     ///
     /// - the connection: `stage` (`asking`, `opening`, `waiting`, `knocking`, `playing`), `road` (`webtransport`,
     ///   `websocket`, `page`) and `link` (the same for people), `standing`, `joins` (how often we came in), `reason`
@@ -252,10 +269,9 @@ impl App {
     ///   metres; degrees between two of them), `held`,
     ///   `dropped` (datagrams that were pushed out while nobody looked), `build`.
     pub(crate) fn tell_tests(&self, now: Time) {
-        let Some(window) = web_sys::window() else { return };
-        let Ok(state) = js_sys::Reflect::get(&window, &"sametick".into()) else { return };
+        let Some(told) = &self.trial.told else { return };
         let tell =
-            |name: &str, value: JsValue| _ = js_sys::Reflect::set(&state, &name.into(), &value);
+            |name: &str, value: JsValue| _ = js_sys::Reflect::set(told, &name.into(), &value);
         let figures = self.health.figures(now);
         tell("screen", if self.screen == Screen::Play { "play" } else { "first" }.into());
         tell("ping", figures.ping_ms.map_or(JsValue::NULL, JsValue::from));

@@ -12,7 +12,7 @@ use wtransport::endpoint::endpoint_side;
 use wtransport::quinn::TransportConfig;
 use wtransport::{Endpoint, Identity, ServerConfig};
 
-use super::certificate::{self, RENEWED_EVERY, Source};
+use super::certificate::{self, Source};
 use super::hub::Hub;
 use super::origin::Origins;
 use super::{WebConfig, page, sessions};
@@ -124,7 +124,7 @@ pub(super) async fn open(config: WebConfig, hub: Arc<Hub>) -> io::Result<Door> {
     if let Some(endpoint) = &endpoint {
         tokio::spawn(sessions::accept(Arc::clone(endpoint), door.clone(), hub));
     }
-    tokio::spawn(keep_fresh(endpoint, door.clone(), source));
+    tokio::spawn(keep_fresh(endpoint, door.clone(), source, config.renewed_every));
     Ok(door)
 }
 
@@ -145,9 +145,10 @@ async fn keep_fresh(
     endpoint: Option<Arc<Endpoint<endpoint_side::Server>>>,
     door: Door,
     source: Source,
+    every: Duration,
 ) {
     loop {
-        tokio::time::sleep(RENEWED_EVERY).await;
+        tokio::time::sleep(every).await;
         // A certificate that cannot be read now may be in a moment; the one in use is good for days.
         let Ok(identity) = source.identity().await else { continue };
         if door.renew(&identity, &source).is_err() {

@@ -1,11 +1,12 @@
 //! Coming in: the door, the terms that all must share, the world for who comes late, and the beginning, which waits
 //! for all.
 
+use super::BLOB_BYTES_MAX;
 use super::contact::Contact;
 use super::player::{Happening, Lockstep, Role, Stage};
-use super::roster::Roster;
+use super::roster::{Age, Roster};
 use super::streams::Streams;
-use super::transfer::Outgoing;
+use super::transfer::{Outgoing, RESEND_MIN};
 use super::turns::GameClock;
 use super::words::{Refusal, Terms, Word};
 use super::worlds::Worlds;
@@ -86,16 +87,21 @@ impl<G: Game> Lockstep<G> {
             return;
         }
         let executed = self.executed();
+        let has_begun = roster.has_begun;
+        let worlds = self.worlds.as_ref().filter(|_| has_begun);
+        let world = worlds.map(|worlds| worlds.known().save(&self.layouts));
+        if world.as_ref().is_some_and(|world| world.len() > BLOB_BYTES_MAX) {
+            return self.post(from, &Word::Refusal(Refusal::World));
+        }
         let Some(roster) = &mut self.roster else { return };
         let is_let_in = roster.admit((from.0, name), from.1, wants_to_play, executed);
         if !is_let_in {
             return self.post(from, &Word::Refusal(Refusal::Full));
         }
-        roster.version = roster.version.saturating_add(1);
-        let has_begun = roster.has_begun;
+        roster.count_up();
         self.contacts.insert(from.0, Contact::new(now, executed));
-        if has_begun && let Some(worlds) = &self.worlds {
-            self.hand_over(now, from.0, worlds.known().save(&self.layouts));
+        if let Some(world) = world {
+            self.hand_over(now, from.0, world);
         }
     }
 
@@ -136,7 +142,7 @@ impl<G: Game> Lockstep<G> {
         &mut self,
         now: Time,
         from: (u64, Peer),
-        age: (u16, u16),
+        age: Age,
         leader: (u64, Peer),
     ) {
         match self.stage {
@@ -153,7 +159,7 @@ impl<G: Game> Lockstep<G> {
                 // Or one who began anew where we knew somebody.
                 let is_known =
                     roster.members.iter().any(|m| m.identity == from.0 || m.at == from.1);
-                if is_known && age > roster.age() && leader.0 != self.identity {
+                if is_known && age.is_after(roster.age()) && leader.0 != self.identity {
                     // Whoever leads speaks from where it is.
                     let door = if leader.0 == from.0 { from } else { leader };
                     self.come_back(now, door);
@@ -175,6 +181,7 @@ impl<G: Game> Lockstep<G> {
             let seen_at = self.contacts.get(&member.identity).and_then(|contact| contact.at);
             member.at = seen_at.unwrap_or(member.at);
         }
+        self.end_recording();
         self.worlds = None;
         self.streams = Streams::default();
         self.asked.clear();
@@ -191,7 +198,7 @@ impl<G: Game> Lockstep<G> {
 
     /// A roster came: newer than ours, or the first that has us in it.
     pub(super) fn hear_roster(&mut self, now: Time, from: (u64, Peer), roster: Roster) {
-        let is_newer = self.roster.as_ref().is_none_or(|known| roster.age() > known.age());
+        let is_newer = self.roster.as_ref().is_none_or(|known| roster.age().is_after(known.age()));
         let is_in = roster.member(self.identity).is_some();
         if let Stage::Knocking { .. } = self.stage {
             // An old roster may still have the seat that we lost.
@@ -209,6 +216,13 @@ impl<G: Game> Lockstep<G> {
             .is_some_and(|known| known.member(from.0).is_none() || known.setup != roster.setup);
         if !is_newer || is_strange || self.election.has_promised_beyond(roster.epoch) {
             return;
+        }
+        if self.is_leader()
+            && let Some(own) = self.roster.as_mut().filter(|own| own.epoch == roster.epoch)
+        {
+            // In its own epoch only the leader decides: who was told otherwise is told anew, under a later number.
+            own.version = roster.version;
+            return own.count_up();
         }
         match (is_in, roster.leader().map(|leader| (leader.identity, leader.at))) {
             (true, _) => self.adopt(now, roster),
@@ -272,6 +286,7 @@ impl<G: Game> Lockstep<G> {
         };
         self.contacts.retain(|identity, _| stayed(identity));
         self.needs.retain(|identity, _| stayed(identity));
+        self.incoming.retain(|identity, _| stayed(identity));
         for member in roster.here().filter(|member| member.identity != self.identity) {
             let contact = self.contacts.entry(member.identity);
             contact.or_insert_with(|| Contact::new(now, member.enters));
@@ -302,7 +317,9 @@ impl<G: Game> Lockstep<G> {
         for (to, outgoing) in &mut self.outgoing {
             let Some(member) = roster.member(*to) else { continue };
             let id = outgoing.id;
-            while let Some((index, count, bytes)) = outgoing.next(now) {
+            let contact = self.contacts.get(to);
+            let trip = contact.and_then(|contact| contact.round_trip).unwrap_or_default();
+            while let Some((index, count, bytes)) = outgoing.next(now, RESEND_MIN.max(trip * 2)) {
                 let word = Word::Piece { id, index, count, bytes: bytes.to_vec() };
                 words.push(((*to, member.at), word));
             }
@@ -317,8 +334,16 @@ impl<G: Game> Lockstep<G> {
         piece: (u8, u16, u16),
         bytes: &[u8],
     ) {
-        let is_known = self.roster.as_ref().is_some_and(|roster| roster.member(from.0).is_some());
-        if !is_known || self.stage != Stage::Playing {
+        // From whoever let us in or leads, and later from the one with whom we differ.
+        let Some(roster) = self.roster.as_ref().filter(|_| self.stage == Stage::Playing) else {
+            return;
+        };
+        let leads = roster.leader().is_some_and(|leader| leader.identity == from.0);
+        let is_asked = match self.worlds {
+            None => roster.member(from.0).is_some() && (leads || self.is_door(from)),
+            Some(_) => self.is_compared_with(from.0),
+        };
+        if !is_asked {
             return;
         }
         let (count, whole) = self.incoming.entry(from.0).or_default().take(piece, bytes);
@@ -333,6 +358,7 @@ impl<G: Game> Lockstep<G> {
         }
         let is_ours = self.seat().is_some_and(|me| me.enters == world.tick());
         if is_ours {
+            self.incoming.clear();
             self.begin(now, world);
         }
     }

@@ -38,7 +38,8 @@ pub(super) struct Contact {
     pub(super) leaves: bool,
     /// If it leaves: the last tick of its commands.
     pub(super) last_given: Option<Tick>,
-    pub(super) began_at: Time,
+    /// When it came, or when a piece of the world last reached it.
+    pub(super) moved_at: Time,
     /// How early its newest command came, the least since that was told; in ticks.
     pub(super) margin: Option<f64>,
 }
@@ -68,7 +69,7 @@ impl Contact {
             timed_at: now - TIMED_EVERY,
             leaves: false,
             last_given: None,
-            began_at: now,
+            moved_at: now,
             margin: None,
         }
     }

@@ -1,13 +1,11 @@
 //! Worlds that differ although they were stepped from the same commands: found by their hashes, and explained by
 //! comparing them.
 
-use super::player::{Happening, Lockstep};
+use super::player::{Happening, Lockstep, Role};
 use super::words::Word;
 use super::worlds::Past;
 use crate::game::Game;
-use crate::rates::Rates;
-use crate::replay::{Recorder, Recording};
-use crate::rewind::Rewinding;
+use crate::replay::Recording;
 use crate::sight::History;
 use crate::time::{Span, Time};
 use crate::world::{PlayerId, Tick, World};
@@ -79,7 +77,8 @@ impl<G: Game> Lockstep<G> {
 
     fn suspect(&mut self, now: Time, with: u64) {
         self.halt();
-        if self.inquest.is_none() {
+        // Who only watches stops alone: that is no matter of those who play.
+        if self.inquest.is_none() && self.role == Role::Plays {
             let asked_at = now - ASK_EVERY;
             self.inquest =
                 Some(Inquest { with, theirs: None, is_sent: false, evidence: None, asked_at });
@@ -88,14 +87,20 @@ impl<G: Game> Lockstep<G> {
 
     /// Somebody looks into it and tells its hashes.
     pub(super) fn hear_inquest(&mut self, now: Time, from: u64, first: Tick, hashes: Vec<u32>) {
-        let is_known = self.roster.as_ref().is_some_and(|roster| roster.member(from).is_some());
-        if !is_known || self.worlds.is_none() {
+        let member = self.roster.as_ref().and_then(|roster| roster.member(from));
+        let counts = member.is_some_and(|member| member.wants_to_play);
+        if !counts || self.worlds.is_none() || self.role == Role::Watches {
             return;
         }
         self.suspect(now, from);
         if let Some(inquest) = self.inquest.as_mut().filter(|inquest| inquest.with == from) {
             inquest.theirs.get_or_insert((first, hashes));
         }
+    }
+
+    /// Whether our world is being compared with this one's.
+    pub(super) fn is_compared_with(&self, identity: u64) -> bool {
+        self.inquest.as_ref().is_some_and(|inquest| inquest.with == identity)
     }
 
     /// Their world of the tick at which we differ.
@@ -159,19 +164,9 @@ impl<G: Game> Lockstep<G> {
         Desync { with, tick, first, differences, recordings }
     }
 
-    fn recorder(&self, world: &World<G::Entity>) -> Option<Recorder> {
-        let setup = self.roster.as_ref()?.setup;
-        let rewinding = Rewinding::NONE;
-        let rates = Rates { tick_length: setup.tick_length, rewinding, ..Rates::USUAL };
-        let recording = Recording::new("lockstep", "the worlds of a desync");
-        let match_ = (&self.content, setup.seed, rates);
-        let (nothing, layouts) = (History::default(), (&self.layouts, &self.layout));
-        Some(Recorder::new::<G>(&recording, match_, (world, &nothing), layouts))
-    }
-
     /// One world.
     fn recording_of(&self, world: &World<G::Entity>) -> Vec<u8> {
-        let Some(mut recorder) = self.recorder(world) else { return Vec::new() };
+        let Some(mut recorder) = self.recorder_from(world, &recording()) else { return Vec::new() };
         recorder.finish(world, &History::default(), &self.layouts);
         recorder.take()
     }
@@ -183,7 +178,9 @@ impl<G: Game> Lockstep<G> {
         let Some(worlds) = &self.worlds else { return Vec::new() };
         let mut past = worlds.past().take_while(|past| past.world.tick() <= until);
         let Some(mut before) = past.next() else { return Vec::new() };
-        let Some(mut recorder) = self.recorder(&before.world) else { return Vec::new() };
+        let Some(mut recorder) = self.recorder_from(&before.world, &recording()) else {
+            return Vec::new();
+        };
         for after in past {
             let Some(inputs) = &after.inputs else { continue };
             recorder.begin(&before.world, &nothing, &self.layouts);
@@ -196,4 +193,8 @@ impl<G: Game> Lockstep<G> {
         recorder.finish(&before.world, &nothing, &self.layouts);
         recorder.take()
     }
+}
+
+fn recording() -> Recording {
+    Recording::new("lockstep", "the worlds of a desync")
 }

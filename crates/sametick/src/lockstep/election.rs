@@ -1,7 +1,7 @@
 //! Who leads when somebody is gone without a word, and what of the gone counts.
 
 use super::player::{Happening, Lockstep, Stage};
-use super::roster::{Member, Roster};
+use super::roster::{Member, Roster, is_after};
 use super::words::{Play, Word};
 use super::{MEMBERS_MAX, SILENCE};
 use crate::game::Game;
@@ -28,8 +28,8 @@ const RANK_WAITS: Span = Span::millis(700);
 /// What this machine knows of elections.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Election {
-    /// The highest epoch that we gave our word to.
-    promised: u16,
+    /// The latest epoch that we gave our word to, or that was settled.
+    promised: Option<u16>,
     call: Option<Call>,
     /// Who is known to be gone.
     pub(super) gone: BTreeSet<u64>,
@@ -57,7 +57,14 @@ struct Call {
 
 impl Election {
     pub(super) fn has_promised_beyond(&self, epoch: u16) -> bool {
-        self.promised > epoch
+        self.promised.is_some_and(|promised| is_after(promised, epoch))
+    }
+
+    /// No earlier epoch counts any more.
+    fn promise(&mut self, epoch: u16) {
+        if !self.has_promised_beyond(epoch) {
+            self.promised = Some(epoch);
+        }
     }
 
     pub(super) fn is_open(&self) -> bool {
@@ -71,7 +78,7 @@ impl Election {
 
     /// Somebody leads.
     pub(super) fn settle(&mut self, epoch: u16) {
-        self.promised = self.promised.max(epoch);
+        self.promise(epoch);
         (self.call, self.promised_at, self.wanted) = (None, None, false);
         self.is_paused = false;
         self.gone.clear();
@@ -92,10 +99,12 @@ impl<G: Game> Lockstep<G> {
         if self.election.call.is_none() && !is_soon && self.is_to_call(now, &me) {
             self.election.called_at = Some(now);
             let rounds = MEMBERS_MAX as u16;
-            let round = self.election.promised.max(roster.epoch) / rounds + 1;
+            self.election.promise(roster.epoch);
+            let latest = self.election.promised.unwrap_or(roster.epoch);
             let rank = roster.members.iter().position(|member| member.seat == me.seat);
-            let epoch = round.saturating_mul(rounds).saturating_add(rank.unwrap_or(0) as u16);
-            self.election.promised = epoch;
+            let round = (latest / rounds + 1).wrapping_mul(rounds);
+            let epoch = round + rank.unwrap_or(0) as u16 % rounds;
+            self.election.promise(epoch);
             let (called_at, promises) = (now - CALL_EVERY, BTreeMap::new());
             self.election.call = Some(Call { epoch, since: now, called_at, promises });
         }
@@ -128,6 +137,7 @@ impl<G: Game> Lockstep<G> {
         let leader = self.roster.as_ref().and_then(|roster| roster.leader());
         let Some(leader) = leader else { return true };
         !leader.is_here()
+            || self.election.gone.contains(&leader.identity)
             || self.contacts.get(&leader.identity).is_some_and(|contact| contact.leaves)
     }
 
@@ -204,27 +214,29 @@ impl<G: Game> Lockstep<G> {
         let is_gone = self.has_leader_left()
             || self.leader_silence(now).is_some_and(|silent| silent >= SILENCE)
             || (self.is_leader() && self.leaving_since.is_some());
-        let is_new = play.epoch > self.election.promised;
+        let promised = self.election.promised.unwrap_or(roster.epoch);
+        let is_new = is_after(play.epoch, promised);
         // Who knows of a later decision than ours was let lead in between.
-        let is_later = play.roster.as_ref().is_some_and(|theirs| theirs.age() > roster.age());
+        let is_later =
+            play.roster.as_ref().is_some_and(|theirs| theirs.age().is_after(roster.age()));
         let i_lead = self.is_leader() && self.leaving_since.is_none();
         if is_new && !is_later && (i_lead || (!is_leader && !is_gone)) {
             if self.is_leader() {
                 // It lost sight of us and will not hear us in this epoch: all are asked anew.
                 self.election.wanted = true;
-                self.election.promised = self.election.promised.max(play.epoch);
+                self.election.promise(play.epoch);
                 self.election.call = None;
             }
             return;
         }
-        if play.epoch < self.election.promised {
+        if is_after(promised, play.epoch) {
             // It is told so, and calls anew above that.
-            let account = self.account(self.election.promised, &[]);
+            let account = self.account(promised, &[]);
             let word = Word::Call { is_promise: true, leaves: false, play: Box::new(account) };
             return self.post(from, &word);
         }
         if is_new {
-            self.election.promised = play.epoch;
+            self.election.promise(play.epoch);
             (self.election.call, self.election.wanted) = (None, false);
         }
         (self.election.promised_at, self.election.promised_to) = (Some(now), Some(from.0));
@@ -232,7 +244,7 @@ impl<G: Game> Lockstep<G> {
         let leaves = self.leaving_since.is_some();
         let account = self.account(play.epoch, &play.vector);
         let is_newer =
-            |roster: &Roster| play.roster.as_ref().is_none_or(|t| roster.age() > t.age());
+            |roster: &Roster| play.roster.as_ref().is_none_or(|t| roster.age().is_after(t.age()));
         let roster = account.roster.filter(is_newer);
         // Both may not fit: first it must know what was decided.
         let streams = if roster.is_some() { Vec::new() } else { account.streams };
@@ -249,8 +261,11 @@ impl<G: Game> Lockstep<G> {
         play: Play<G::Command>,
     ) {
         let Some(call) = &self.election.call else { return };
-        if play.epoch > call.epoch {
-            self.election.promised = self.election.promised.max(play.epoch);
+        if self.roster.as_ref().is_none_or(|roster| roster.member(from).is_none()) {
+            return;
+        }
+        if is_after(play.epoch, call.epoch) {
+            self.election.promise(play.epoch);
             self.election.call = None;
             return;
         }
@@ -258,7 +273,8 @@ impl<G: Game> Lockstep<G> {
             return;
         }
         if let (Some(theirs), Some(ours)) = (&play.roster, &self.roster)
-            && theirs.age() > ours.age()
+            && theirs.age().is_after(ours.age())
+            && theirs.setup == ours.setup
         {
             // Somebody led in between: what was decided then stands.
             let leader = theirs.leader().map(|leader| (leader.identity, leader.at));
@@ -320,7 +336,7 @@ impl<G: Game> Lockstep<G> {
         }
         let Some(seat) = roster.member(me).map(|member| member.seat) else { return };
         (roster.epoch, roster.leader) = (call.epoch, seat);
-        roster.version = roster.version.saturating_add(1);
+        roster.count_up();
         if has_server {
             // What was asked of the one before is asked of us; what is past is past.
             let own = self.asked.remove(&seat);
@@ -351,9 +367,55 @@ impl<G: Game> Lockstep<G> {
         }
     }
 
+    /// Somebody has hung up: it is gone, and nobody need wait to be sure of it.
+    #[cfg(feature = "secure")]
+    pub(super) fn hear_hang_up(&mut self, identity: u64) {
+        let is_known = self.roster.as_ref().is_some_and(|roster| roster.member(identity).is_some());
+        if is_known && self.stage == Stage::Playing {
+            self.election.gone.insert(identity);
+        }
+    }
+
+    /// Somebody else is where a player was: that one has begun anew, and knows nothing of the game any more. If so
+    /// have all others, they look for each other where we came in, and so do we.
+    #[cfg(feature = "secure")]
+    pub(super) fn hear_restart(&mut self, now: Time, identity: u64) {
+        let Some(roster) = self.roster.as_ref().filter(|_| self.stage == Stage::Playing) else {
+            return;
+        };
+        if roster.member(identity).is_none() || !self.is_silent(now, identity) {
+            return;
+        }
+        self.election.gone.insert(identity);
+        if self.election.forfeited.len() < FORFEITED_MAX {
+            self.election.forfeited.insert(identity);
+        }
+        let has_forfeited = |member: &Member| self.election.forfeited.contains(&member.identity);
+        let others = roster.electors().filter(|elector| elector.identity != self.identity);
+        let others: Vec<&Member> = others.collect();
+        let is_door = |member: &Member| member.at == self.first_door.1;
+        let are_all = others.iter().all(|other| has_forfeited(other));
+        if are_all && others.iter().any(|other| is_door(other)) {
+            self.roster = None;
+            self.come_back(now, self.first_door);
+        }
+    }
+
+    /// Whether a member who should speak to us has said nothing for so long that it may be gone.
+    #[cfg(feature = "secure")]
+    pub(super) fn is_silent(&self, now: Time, identity: u64) -> bool {
+        let Some(roster) = self.roster.as_ref().filter(|_| self.stage == Stage::Playing) else {
+            return false;
+        };
+        let Some(member) = roster.member(identity) else { return false };
+        let contact = self.contacts.get(&identity);
+        let is_quiet = contact.is_some_and(|contact| now - contact.heard_at >= SILENCE);
+        is_quiet && (self.talks_to(member) || self.election.is_open())
+    }
+
     /// Somebody speaks of another epoch than ours.
     pub(super) fn hear_other_epoch(&mut self, from: u64, epoch: u16) {
-        let is_later = self.roster.as_ref().is_some_and(|roster| epoch > roster.epoch);
+        let is_later = self.roster.as_ref().is_some_and(|roster| is_after(epoch, roster.epoch));
         if let Some(contact) = self.contacts.get_mut(&from) {
             // It is told our roster until it has it.
             contact.version = None;

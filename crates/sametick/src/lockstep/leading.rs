@@ -1,10 +1,11 @@
 //! What the leader decides: when the game begins, who plays from which tick, who has left, how fast it goes.
 
+use super::contact::Contact;
 use super::player::{Happening, Lockstep};
-use super::roster::Roster;
+use super::roster::{Roster, SLOWEST_PACE};
 use super::setup::Turns;
 use super::words::Word;
-use super::{KEPT_TICKS, Pace, STEPS_MAX};
+use super::{JOINER_TICKS_MAX, KEPT_TICKS, Pace, STEPS_MAX};
 use crate::game::Game;
 use crate::time::{Span, Time};
 use crate::world::Tick;
@@ -26,7 +27,7 @@ const CALL_BACK_EVERY: Span = Span::seconds(1);
 /// How far behind somebody may be to begin to play.
 const READY_TICKS: u32 = 20;
 
-/// After so long without a world somebody who came in asks anew.
+/// After so long without a piece of the world somebody who came in asks anew.
 const WORLD_MAX: Span = Span::seconds(5);
 
 impl<G: Game> Lockstep<G> {
@@ -61,7 +62,7 @@ impl<G: Game> Lockstep<G> {
             if electors(&before) != electors(&roster) {
                 roster.before = electors(&before);
             }
-            roster.version = roster.version.saturating_add(1);
+            roster.count_up();
             self.adopt(now, roster);
         }
     }
@@ -102,7 +103,8 @@ impl<G: Game> Lockstep<G> {
         }
         self.called_back_at = now;
         let is_away = |name: u64| roster.here().all(|member| member.name != name);
-        let gone = roster.members.iter().filter(|member| !member.is_here() && is_away(member.name));
+        let gone = roster.members.iter().filter(|member| member.wants_to_play);
+        let gone = gone.filter(|member| !member.is_here() && is_away(member.name));
         let gone: Vec<_> = gone.map(|member| (member.identity, member.at)).collect();
         let Some(at) = roster.leader().map(|leader| leader.at) else { return };
         let word = Word::Notice { age: roster.age(), leader: self.identity, at };
@@ -152,12 +154,18 @@ impl<G: Game> Lockstep<G> {
         }
     }
 
-    /// How many ticks pass until everyone has heard something, and answered.
+    /// How long a word takes at worst to whoever plays, or wants to; who only watches holds nobody up.
+    pub(super) fn longest_way(&self) -> Span {
+        let members = self.roster.iter().flat_map(Roster::here);
+        let players = members.filter(|member| member.wants_to_play);
+        let contacts = players.filter_map(|member| self.contacts.get(&member.identity));
+        contacts.map(Contact::way_at_worst).max().unwrap_or(Span::ZERO)
+    }
+
+    /// How many ticks pass until everyone who plays has heard something, and answered.
     fn ticks_to_all(&self) -> u32 {
         let takes = self.pace().tick_takes.as_micros().max(1);
-        let ways = self.contacts.values().map(super::contact::Contact::way_at_worst);
-        let worst = ways.max().unwrap_or(Span::ZERO);
-        (worst.as_micros() * 3 / takes).min(120) as u32 + 6
+        (self.longest_way().as_micros() * 3 / takes).min(120) as u32 + 6
     }
 
     /// Who said goodbye leaves where its commands end; who is silent is given up.
@@ -169,7 +177,9 @@ impl<G: Game> Lockstep<G> {
             let Some(contact) = self.contacts.get(&member.identity) else { continue };
             let is_silent = now - contact.reached_at.min(contact.heard_at) >= patience;
             let is_gone = is_silent || self.election.gone.contains(&member.identity);
-            let is_lost = contact.executed.is_none() && now - contact.began_at >= WORLD_MAX;
+            let stands = contact.executed.unwrap_or(member.enters);
+            let is_lost = (contact.executed.is_none() && now - contact.moved_at >= WORLD_MAX)
+                || stands.0.saturating_add(JOINER_TICKS_MAX) < executed.0;
             let has_never_played = member.plays_from.is_none();
             let is_ours_to_say = has_never_played || (has_server && has_quorum);
             if is_ours_to_say && (is_gone || contact.leaves || (has_never_played && is_lost)) {
@@ -200,8 +210,7 @@ impl<G: Game> Lockstep<G> {
             return None;
         }
         let takes = self.pace().tick_takes.as_micros().max(1);
-        let ways = self.contacts.values().map(super::contact::Contact::way_at_worst);
-        let way = ways.max().unwrap_or(Span::ZERO).as_micros() * 16 / takes;
+        let way = self.longest_way().as_micros() * 16 / takes;
         let costs = self.tick_costs.as_micros() / 100;
         Some((way.min(4095) as u16, costs.min(4095) as u16))
     }
@@ -217,7 +226,7 @@ impl<G: Game> Lockstep<G> {
         let costs = all().map(|(_, costs)| u64::from(costs) * 100).max().unwrap_or(0);
         // A word is sent at the end of a turn and must be there before the one after the next begins.
         let turn_ticks = (way.div_ceil(16) + 1).clamp(2, 31) as u8;
-        let slowest = roster.setup.tick_length.as_micros() * 4;
+        let slowest = roster.setup.tick_length.as_micros() * SLOWEST_PACE;
         let tick_takes = Span::micros(costs.clamp(roster.setup.tick_length.as_micros(), slowest));
         let Some((from, pace)) = roster.paces.last().copied() else { return };
         if from > self.executed() {

@@ -54,7 +54,10 @@ enum News {
     Door(Peer, Vec<u8>),
     /// A guest is here, and is told who we are.
     Came(u64, ConnectionId),
-    Left(ConnectionId),
+    /// A guest's connection is over.
+    Left(u64, ConnectionId, CloseReason),
+    /// A door is shut.
+    Shut(Peer, CloseReason),
     /// Who is behind a door.
     Named(Peer, u64),
 }
@@ -131,20 +134,9 @@ impl<G: Game> Mesh<G> {
         self.game.close(now);
     }
 
-    /// Takes a datagram; its bytes are of no use afterwards. An answer goes back to the same peer.
+    /// Takes a datagram, and from whom it came, in which TLS session if in any (see [`Listener::receive_within`]). Its
+    /// bytes are of no use afterwards. An answer goes back to the same peer.
     pub fn receive(
-        &mut self,
-        now: Time,
-        from: Peer,
-        datagram: &mut [u8],
-        random: &mut dyn Random,
-    ) -> Option<Answer> {
-        self.receive_from(now, (from, None), datagram, random)
-    }
-
-    /// The same for a datagram of a link that says in which TLS session it came, if in any; see
-    /// [`Listener::receive_within`].
-    pub fn receive_from(
         &mut self,
         now: Time,
         (from, session): (Peer, Option<TlsSession>),
@@ -224,7 +216,14 @@ impl<G: Game> Mesh<G> {
                     // A channel that has just opened has room for so little.
                     let _ = self.listener.send_reliable(connection, &me);
                 }
-                News::Left(connection) => self.guests.retain(|_, known| *known != connection),
+                News::Left(session, connection, reason) => {
+                    self.guests.retain(|_, known| *known != connection);
+                    self.end_line(session, reason);
+                }
+                News::Shut(door, reason) => {
+                    let session = self.dials.get_mut(&door).and_then(|dial| dial.session.take());
+                    session.into_iter().for_each(|session| self.end_line(session, reason));
+                }
                 News::Named(door, session) => {
                     if let Some(dial) = self.dials.get_mut(&door) {
                         dial.session = Some(session);
@@ -234,16 +233,37 @@ impl<G: Game> Mesh<G> {
         }
     }
 
+    /// A line to somebody is over. If it was the last, and that one has ended it, it is gone.
+    fn end_line(&mut self, session: u64, reason: CloseReason) {
+        let has_other = self.guests.contains_key(&session)
+            || self.dials.values().any(|dial| dial.session == Some(session));
+        if reason == CloseReason::Left && !has_other {
+            self.game.hear_hang_up(session);
+        }
+    }
+
     /// Knocks at the doors of those whom the game wants to talk to.
     fn dial(&mut self, now: Time, random: &mut dyn Random) {
         let me = self.game.identity().session;
         let is_in = self.game.me().is_some();
         for (session, at) in self.game.contacts() {
-            let has_line = self.guests.contains_key(&session)
+            // Who has come to us and fallen silent may have begun anew, and not know of us any more.
+            let is_silent = self.game.is_silent(now, session);
+            if is_silent {
+                // So may who has let us in.
+                self.dials.retain(|_, dial| {
+                    dial.session != Some(session) || now - dial.since < KNOCK_MAX
+                });
+            }
+            let has_line = (self.guests.contains_key(&session) && !is_silent)
                 || self.dials.contains_key(&at)
                 || self.dials.values().any(|dial| dial.session == Some(session));
+            let there = self.dials.get(&at).and_then(|dial| dial.session);
+            if session != ANYONE && there.is_some_and(|there| there != session) {
+                self.game.hear_restart(now, session);
+            }
             // Among those who are in, one of two knocks.
-            let is_ours = session == ANYONE || !is_in || me > session;
+            let is_ours = session == ANYONE || !is_in || me > session || is_silent;
             if has_line || !is_ours || self.dials.len() >= DIALS_MAX {
                 continue;
             }
@@ -317,7 +337,9 @@ fn hear_guest(
             }
         }
         ListenerEvent::Message { .. } => {}
-        ListenerEvent::Left { connection, .. } => news.push(News::Left(connection)),
+        ListenerEvent::Left { connection, client_id, reason } => {
+            news.push(News::Left(client_id, connection, reason));
+        }
     }
 }
 
@@ -331,6 +353,7 @@ fn hear_door(door: Peer, event: DialerEvent<'_>, news: &mut Vec<News>) {
                 news.push(News::Named(door, u64::from_le_bytes(session)));
             }
         }
+        DialerEvent::Left(reason) => news.push(News::Shut(door, reason)),
         _ => {}
     }
 }

@@ -39,6 +39,7 @@
 //! | `election` | who leads when somebody is gone |
 //! | `leading` | what the leader decides |
 //! | `transfer` | a world in pieces |
+//! | `recording` | what this machine steps, for replays |
 //! | `desync` | worlds that differ: what, where, since when |
 //! | `player` | [`Lockstep`]: all of it on one machine |
 //! | `playing` | its time: commands made, ticks stepped, guessed or waited for |
@@ -53,11 +54,14 @@ mod leading;
 mod mesh;
 mod player;
 mod playing;
+mod recording;
 mod relay;
 mod roster;
 mod setup;
 mod streams;
 mod transfer;
+#[cfg(test)]
+mod trust_tests;
 mod turns;
 mod words;
 mod worlds;
@@ -74,6 +78,10 @@ use crate::time::Span;
 /// How many can play.
 pub const PLAYERS_MAX: usize = 8;
 
+/// How many can watch: fewer than would take the rows of those who play.
+pub const WATCHERS_MAX: usize = 4;
+const _: () = assert!(PLAYERS_MAX + WATCHERS_MAX < MEMBERS_MAX);
+
 /// How many rows a roster has: players, watchers, and those who left lately.
 pub const MEMBERS_MAX: usize = 16;
 
@@ -85,6 +93,10 @@ pub const ROLLBACK_TICKS_MAX: u32 = 30;
 
 /// How many ticks' commands are kept for those who are behind; who is further behind is handed the world.
 pub const KEPT_TICKS: u32 = 512;
+
+/// For so many ticks commands are kept for who is being handed the world, which takes longer the longer that is.
+pub const JOINER_TICKS_MAX: u32 = 3600;
+const _: () = assert!(JOINER_TICKS_MAX >= KEPT_TICKS);
 
 /// How many commands of one seat a message carries.
 const STREAMED_TICKS_MAX: usize = 32;

@@ -3,6 +3,7 @@
 use super::contact::Contact;
 use super::desync::{Desync, Early, Inquest};
 use super::election::Election;
+use super::relay::COMMAND_BITS_MAX;
 use super::roster::{Member, Roster};
 use super::setup::Setup;
 use super::streams::{Stream, Streams};
@@ -17,6 +18,7 @@ use crate::events::Effect;
 use crate::game::Game;
 use crate::peer::Peer;
 use crate::record::{Layout, Precision, mix};
+use crate::replay::{Recorder, Recording};
 use crate::time::{Span, Time};
 use crate::world::{PlayerId, Tick, World};
 use std::collections::{BTreeMap, VecDeque};
@@ -177,6 +179,9 @@ pub struct Lockstep<G: Game> {
     pub(super) transfers: u8,
     pub(super) inquest: Option<Inquest<G>>,
     pub(super) early: Early,
+    /// What is to be recorded once there is a world; and what is being recorded.
+    pub(super) wanted_recording: Option<Recording>,
+    pub(super) recorder: Option<Recorder>,
     pub(super) is_halted: bool,
     pub(super) leaving_since: Option<Time>,
     pub(super) spoke_at: Time,
@@ -256,6 +261,12 @@ impl<G: Game> Lockstep<G> {
         assert!(me.session != ANYONE, "session zero is nobody's");
         let (layouts, layout) =
             (Layouts::of::<G::Entity>(), Layout::of::<G::Command>(Precision::State));
+        let command_bits = bits_at_most(&layout);
+        assert!(
+            command_bits <= COMMAND_BITS_MAX,
+            "a command of {command_bits} bits is too large for lockstep, where it may have {COMMAND_BITS_MAX}: \
+             those of all players travel in one message"
+        );
         let rules = layouts.state.iter().chain([&layout]).fold(0, |sum, layout| {
             let number = layout.fingerprint();
             mix(mix(sum, number as u32), (number >> 32) as u32)
@@ -287,6 +298,8 @@ impl<G: Game> Lockstep<G> {
             transfers: 0,
             inquest: None,
             early: Early::new(),
+            wanted_recording: None,
+            recorder: None,
             is_halted: false,
             leaving_since: None,
             spoke_at: now,
@@ -338,8 +351,11 @@ impl<G: Game> Lockstep<G> {
             }
             Word::Taken { id, count } => {
                 let mine = |(to, out): &&mut (u64, Outgoing)| *to == from.0 && out.id == id;
-                if let Some((_, outgoing)) = self.outgoing.iter_mut().find(mine) {
-                    outgoing.hear(now, count);
+                let outgoing = self.outgoing.iter_mut().find(mine);
+                if outgoing.is_some_and(|(_, outgoing)| outgoing.hear(now, count))
+                    && let Some(contact) = self.contacts.get_mut(&from.0)
+                {
+                    contact.moved_at = now;
                 }
                 self.outgoing.retain(|(_, outgoing)| !outgoing.is_done());
             }
@@ -532,10 +548,13 @@ impl<G: Game> Lockstep<G> {
         self.roster.as_ref().is_some_and(|roster| roster.setup.has_server())
     }
 
-    /// Whether our words go to this one: to all or, where there is a server, to it or from it.
+    /// Whether our words go to this one: among those who play to all or, where there is a server, to it or from it.
+    /// Who only watches is told everything by the leader.
     pub(super) fn talks_to(&self, other: &Member) -> bool {
         let Some(roster) = &self.roster else { return false };
-        !roster.setup.has_server() || self.is_leader() || other.seat == roster.leader
+        let both_play = other.wants_to_play && self.role == Role::Plays;
+        let is_direct = !roster.setup.has_server() && both_play;
+        is_direct || self.is_leader() || other.seat == roster.leader
     }
 
     /// Whether we must be able to find this one should the leader go: the first two of the others.
@@ -572,6 +591,12 @@ impl<G: Game> Lockstep<G> {
         let is_alone = roster.here().all(|member| member.identity == self.identity);
         is_alone || self.seat().is_none() || now - since > LEAVING_MAX
     }
+}
+
+/// The most that a command can take: its words, a bit for each, and three for each group of them.
+fn bits_at_most(layout: &Layout) -> usize {
+    let words = layout.words().iter().map(|word| word.bits as usize + 1);
+    words.sum::<usize>() + 3 * layout.len().div_ceil(64)
 }
 
 /// Something is said at least so often.

@@ -2,13 +2,13 @@
 //! clock is kept with the others'.
 
 use super::contact::Contact;
-use super::player::{Happening, Lockstep};
+use super::player::{Happening, Lockstep, Role};
 use super::roster::Member;
 use super::setup::{Setup, Topology, Turns};
 use super::streams::Stream;
 use super::turns::GameClock;
 use super::worlds::{Frame, Inputs};
-use super::{Pace, STEPS_MAX};
+use super::{JOINER_TICKS_MAX, KEPT_TICKS, Pace, STEPS_MAX};
 use crate::game::Game;
 use crate::time::{Span, Time};
 use crate::world::{PlayerId, Tick};
@@ -35,10 +35,25 @@ impl<G: Game> Lockstep<G> {
         self.execute(setup);
         self.make_commands(now, setup, pace);
         self.wait(now, setup, pace);
-        let executed = self.executed();
-        if let Some(roster) = &self.roster {
-            self.streams.forget(executed, |seat| roster.seat(seat).is_some());
-        }
+        self.forget();
+    }
+
+    /// Forgets what nobody can need any more.
+    fn forget(&mut self) {
+        let Some(roster) = &self.roster else { return };
+        let executed = self.executed().0;
+        // Who is being handed the world, or has just got it, needs all that came after it.
+        let joining = roster.here().filter(|member| member.plays_from.is_none()).map(|member| {
+            let contact = self.contacts.get(&member.identity);
+            contact.and_then(|contact| contact.executed).unwrap_or(member.enters).0
+        });
+        let needed =
+            joining.min().unwrap_or(executed).max(executed.saturating_sub(JOINER_TICKS_MAX));
+        let before = Tick(needed.min(executed.saturating_sub(KEPT_TICKS)));
+        let is_known = |seat: u16| roster.seat(seat).is_some();
+        self.streams.forget(before, is_known);
+        self.asked.retain(|seat, _| is_known(*seat));
+        self.repeated.retain(|seat, _| is_known(*seat));
     }
 
     pub(super) fn execute(&mut self, setup: Setup) {
@@ -47,6 +62,7 @@ impl<G: Game> Lockstep<G> {
             let tick = Tick(self.executed().0 + 1);
             let is_due = f64::from(tick.0) <= self.clock.ticks;
             let Some(inputs) = self.inputs(tick).filter(|_| is_due) else { break };
+            self.begin_recording();
             let frame = Frame {
                 content: &self.content,
                 layouts: &self.layouts,
@@ -59,6 +75,7 @@ impl<G: Game> Lockstep<G> {
             if let Some(worlds) = &mut self.worlds {
                 worlds.execute(&frame, inputs);
             }
+            self.record_step();
             self.settle_asked(tick);
             self.compare(tick);
             steps += 1;
@@ -195,6 +212,8 @@ impl<G: Game> Lockstep<G> {
         if self.is_halted {
             return;
         }
+        // However long ago we were told to begin: what is past needs no command.
+        let from = from.max(Tick(self.executed().0 + 1));
         let newest = match setup.has_server() {
             true => self.asked.entry(me.seat).or_insert_with(|| Stream::new(from)).newest(),
             false => self.streams.open(me.seat, from).newest(),
@@ -242,15 +261,14 @@ impl<G: Game> Lockstep<G> {
         if setup.rollback_ticks == 0 {
             return 0.0;
         }
-        let worst = self.contacts.values().map(Contact::way_at_worst).max().unwrap_or(Span::ZERO);
-        let ticks = worst.as_micros() as f64 / pace.tick_takes.as_micros() as f64;
+        let ticks = self.longest_way().as_micros() as f64 / pace.tick_takes.as_micros() as f64;
         (ticks.ceil() + 1.0 - f64::from(setup.rollback_ticks)).clamp(0.0, 30.0)
     }
 
     /// Keeps our clock with the others'.
     fn follow_others(&mut self, now: Time, pace: Pace) {
         let Some(roster) = &self.roster else { return };
-        if roster.setup.has_server() {
+        if roster.setup.has_server() || self.role == Role::Watches {
             match self.is_leader() {
                 // Whoever was catching up when its turn came sets the pace from now on.
                 true => self.clock.speed = 1.0,
@@ -288,7 +306,7 @@ impl<G: Game> Lockstep<G> {
         }
     }
 
-    /// Where a server passes commands on: as soon as they come, but evenly.
+    /// Where commands are passed on, by a server or to who only watches: as soon as they come, but evenly.
     fn follow_server(&mut self, now: Time) {
         let executed = self.executed();
         let known = (1..=BACKLOG_MAX).take_while(|i| self.is_known(Tick(executed.0 + i))).count();

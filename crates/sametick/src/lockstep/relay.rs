@@ -1,12 +1,12 @@
 //! What is said while the game runs: everyone's own commands to everyone, or to a server among the players and
 //! from it. Each word carries all that its listener has not acknowledged.
 
-use super::player::{Lockstep, SPEAK_EVERY, Stage};
+use super::player::{Lockstep, Role, SPEAK_EVERY, Stage};
 use super::roster::Member;
 use super::setup::{Setup, Topology};
 use super::streams::Stream;
 use super::words::{MESSAGE_BYTES_MAX, Play, Word};
-use super::{HASH_EVERY_TICKS, LEASE, STREAMED_TICKS_MAX};
+use super::{HASH_EVERY_TICKS, LEASE, PLAYERS_MAX, STREAMED_TICKS_MAX};
 use crate::bits::BitWriter;
 use crate::clock::Clock;
 use crate::game::Game;
@@ -17,8 +17,15 @@ use crate::world::Tick;
 /// Commands that come so early were made for a server that ran on.
 const TOO_EARLY_MICROS: f64 = 250_000.0;
 
-/// How many bytes of a word are for commands.
+/// How many bytes of a word are for commands; and how many there are at most, beside all else that is said.
 const STREAM_BYTES: usize = 400;
+const STREAM_BYTES_MAX: usize = MESSAGE_BYTES_MAX - 150;
+
+/// How many seats' commands a word has.
+const STREAMS_MAX: usize = 15;
+
+/// The longest command: those of a tick must fit one message, whoever gave them.
+pub(super) const COMMAND_BITS_MAX: usize = STREAM_BYTES_MAX * 8 / PLAYERS_MAX;
 
 /// After so long without a step we say in full what we have: somebody may hand us what is missing.
 const VECTOR_AFTER: Span = Span::millis(200);
@@ -108,7 +115,7 @@ impl<G: Game> Lockstep<G> {
     /// Up to which tick we have what this one sends us.
     fn held_of(&self, listener: &Member) -> Tick {
         let executed = self.executed();
-        if !self.has_server() {
+        if !self.has_server() && self.role == Role::Plays {
             return self.streams.newest(listener.seat).unwrap_or(executed);
         }
         if self.is_leader() {
@@ -130,7 +137,7 @@ impl<G: Game> Lockstep<G> {
         let Some(roster) = &self.roster else { return Vec::new() };
         let contact = self.contacts.get(&listener.identity);
         let held = contact.map_or(listener.enters, |contact| contact.held);
-        let wanted: Vec<(u16, Tick)> = if !roster.setup.has_server() {
+        let wanted: Vec<(u16, Tick)> = if !roster.setup.has_server() && listener.wants_to_play {
             let own = self.seat().map(|me| (me.seat, held));
             let vector = contact.map_or(&[][..], |contact| &contact.vector);
             let lacks = |member: &Member| {
@@ -163,7 +170,7 @@ impl<G: Game> Lockstep<G> {
             .iter()
             .filter_map(|(seat, after)| Some((*seat, *after, find(*seat)?)))
             .filter(|(_, after, stream)| stream.newest() > *after)
-            .take(15)
+            .take(STREAMS_MAX)
             .collect();
         let mut streams: Vec<(u8, Tick, Vec<G::Command>)> = lacking
             .iter()
@@ -183,6 +190,9 @@ impl<G: Game> Lockstep<G> {
                 let base = base.as_deref().unwrap_or(self.layout.initial());
                 crate::delta::write(&mut scratch, &self.layout, base, &record);
                 bits += scratch.bits_written() + 1;
+                if bits > STREAM_BYTES_MAX * 8 {
+                    return streams;
+                }
                 commands.push(command.clone());
                 has_more = true;
             }
@@ -236,10 +246,12 @@ impl<G: Game> Lockstep<G> {
         if let Some(timing) = play.timing {
             contact.hear_timing(now, timing, play.executed, pace.tick_takes);
         }
-        if let Some(needs) = play.needs {
+        // Who only watches holds nobody up, whatever its machine can do or has made of the world.
+        let counts = speaker.wants_to_play;
+        if let Some(needs) = play.needs.filter(|_| counts) {
             self.needs.insert(from.0, needs);
         }
-        if play.is_halted {
+        if play.is_halted && counts {
             self.halt();
         }
         if has_newer {
@@ -255,7 +267,7 @@ impl<G: Game> Lockstep<G> {
             }
             (true, false, false) => {}
         }
-        if let Some((tick, hash)) = play.hash {
+        if let Some((tick, hash)) = play.hash.filter(|_| counts) {
             self.hear_hash(now, from.0, tick, hash);
         }
     }

@@ -2,7 +2,7 @@
 //! to all, replaced as a whole by newer ones. Knows no messages.
 
 use super::setup::Setup;
-use super::{KEPT_TICKS, MEMBERS_MAX, PLAYERS_MAX, Pace};
+use super::{KEPT_TICKS, MEMBERS_MAX, PLAYERS_MAX, Pace, WATCHERS_MAX};
 use crate::bits::{BitReader, BitWriter};
 use crate::peer::Peer;
 use crate::time::Span;
@@ -42,7 +42,29 @@ impl Member {
     }
 }
 
-/// All members. Versions grow; a later epoch's roster is later than any of an earlier epoch.
+/// When a roster was made: a later epoch's is later than any of an earlier one. Both numbers begin anew after the
+/// greatest, so that no number that somebody names is the last, and a long game does not run out of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Age {
+    pub(super) epoch: u16,
+    pub(super) version: u16,
+}
+
+impl Age {
+    pub(super) fn is_after(self, other: Self) -> bool {
+        match self.epoch == other.epoch {
+            true => is_after(self.version, other.version),
+            false => is_after(self.epoch, other.epoch),
+        }
+    }
+}
+
+/// Whether a number that begins anew after the greatest is later than another: less than half of all numbers ahead.
+pub(super) fn is_after(number: u16, other: u16) -> bool {
+    number.wrapping_sub(other).cast_signed() > 0
+}
+
+/// All members, as the leader of an epoch last decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Roster {
     pub(super) epoch: u16,
@@ -62,8 +84,13 @@ pub(super) struct Roster {
 }
 
 impl Roster {
-    pub(super) fn age(&self) -> (u16, u16) {
-        (self.epoch, self.version)
+    pub(super) fn age(&self) -> Age {
+        Age { epoch: self.epoch, version: self.version }
+    }
+
+    /// Something was decided: the next version.
+    pub(super) fn count_up(&mut self) {
+        self.version = self.version.wrapping_add(1);
     }
 
     pub(super) fn here(&self) -> impl Iterator<Item = &Member> {
@@ -116,7 +143,8 @@ impl Roster {
         wants_to_play: bool,
         enters: Tick,
     ) -> bool {
-        let players = self.here().filter(|member| member.wants_to_play).count();
+        let alike = self.here().filter(|member| member.wants_to_play == wants_to_play).count();
+        let places = if wants_to_play { PLAYERS_MAX } else { WATCHERS_MAX };
         let is_old =
             |member: &Member| member.leaves_at.is_some_and(|left| left.0 + KEPT_TICKS < enters.0);
         while self.members.len() >= MEMBERS_MAX
@@ -124,7 +152,7 @@ impl Roster {
         {
             self.members.remove(oldest);
         }
-        if self.members.len() >= MEMBERS_MAX || (wants_to_play && players >= PLAYERS_MAX) {
+        if self.members.len() >= MEMBERS_MAX || alike >= places {
             return false;
         }
         let is_free = |player: &PlayerId| self.here().all(|member| member.player != *player);
@@ -250,6 +278,13 @@ impl Roster {
                 leaves_at,
             });
         }
+        // Without somebody to wait for nobody would ever be elected instead.
+        let is_led = members.iter().any(|member| member.seat == leader);
+        let takes = setup.tick_length.as_micros()..=setup.tick_length.as_micros() * SLOWEST_PACE;
+        let is_paced = paces.iter().all(|(_, pace)| takes.contains(&pace.tick_takes.as_micros()));
+        if !is_led || !is_paced {
+            bits.fail();
+        }
         Self { epoch, version, setup, leader, has_begun, before, waits, paces, members }
     }
 }
@@ -284,12 +319,15 @@ impl Pace {
 
     fn read(bits: &mut BitReader<'_>) -> Self {
         let pace = Self { turn_ticks: bits.read(6) as u8, tick_takes: Span::micros(bits.read(20)) };
-        if pace.turn_ticks == 0 || pace.tick_takes == Span::ZERO {
+        if pace.turn_ticks == 0 {
             bits.fail();
         }
         pace
     }
 }
+
+/// By so much a tick may take longer than its length, for the slowest machine's sake.
+pub(super) const SLOWEST_PACE: u64 = 4;
 
 /// How long the first turns are, before anything is known of lines and machines.
 const FIRST_TURN: Span = Span::millis(100);

@@ -1,6 +1,5 @@
 //! What everyone asked for, tick by tick: the commands of each seat, without gaps. Knows no lines.
 
-use super::KEPT_TICKS;
 use crate::world::Tick;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -79,9 +78,8 @@ impl<C: Clone> Streams<C> {
         self.seats.get(&seat).map(Stream::newest)
     }
 
-    /// Forgets what nobody can need any more.
-    pub(super) fn forget(&mut self, executed: Tick, is_known: impl Fn(u16) -> bool) {
-        let before = Tick(executed.0.saturating_sub(KEPT_TICKS));
+    /// Forgets what nobody can need any more: all before a tick, and all of seats that are not known.
+    pub(super) fn forget(&mut self, before: Tick, is_known: impl Fn(u16) -> bool) {
         self.seats.retain(|seat, _| is_known(*seat));
         self.seats.values_mut().for_each(|stream| stream.forget_before(before));
     }

@@ -1,7 +1,7 @@
 //! The messages of lockstep games as bits. Whoever sends them is known from the connection; what they mean for
 //! the game is others' business.
 
-use super::roster::Roster;
+use super::roster::{Age, Roster};
 use super::{HASHES_MAX, PIECE_BYTES_MAX, STREAMED_TICKS_MAX};
 use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::delta;
@@ -31,7 +31,7 @@ pub(super) enum Word<C> {
     /// It cannot.
     Refusal(Refusal),
     /// The one who decides is another; or it has no place for you.
-    Notice { age: (u16, u16), leader: u64, at: Peer },
+    Notice { age: Age, leader: u64, at: Peer },
     /// Everything about the running game.
     Play(Box<Play<C>>),
     /// A part of something long.
@@ -66,6 +66,22 @@ pub enum Refusal {
     Content,
     /// All seats are taken.
     Full,
+    /// The world has become too long to be handed to who comes late.
+    World,
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Build => "they run another build of the program",
+            Self::Rules => "their game has other fields",
+            Self::Content => "they play on another map",
+            Self::Full => "all seats are taken",
+            Self::World => {
+                "the game has begun, and its world has become too long to be handed over"
+            }
+        })
+    }
 }
 
 /// What one member tells another, some times a second.
@@ -113,6 +129,7 @@ const AGE_BITS: u32 = 10;
 const TICK_BITS: u32 = 16;
 const NEEDS_BITS: u32 = 12;
 const COUNT_BITS: u32 = 4;
+const REFUSAL_BITS: u32 = 3;
 const HASH_COUNT_BITS: u32 = 7;
 
 impl<C: Networked + PartialEq> Word<C> {
@@ -127,9 +144,9 @@ impl<C: Networked + PartialEq> Word<C> {
             }
             Self::Refusal(refusal) => {
                 bits.write(REFUSAL, KIND_BITS);
-                bits.write(*refusal as u64, 2);
+                bits.write(*refusal as u64, REFUSAL_BITS);
             }
-            Self::Notice { age: (epoch, version), leader, at } => {
+            Self::Notice { age: Age { epoch, version }, leader, at } => {
                 bits.write(NOTICE, KIND_BITS);
                 bits.write(u64::from(*epoch), 16);
                 bits.write(u64::from(*version), 16);
@@ -182,14 +199,17 @@ impl<C: Networked + PartialEq> Word<C> {
                 let terms = Terms { build, rules, content };
                 Self::Hello { terms, name, wants_to_play: bits.read_bool() }
             }
-            REFUSAL => Self::Refusal(match bits.read(2) {
+            REFUSAL => Self::Refusal(match bits.read(REFUSAL_BITS) {
                 0 => Refusal::Build,
                 1 => Refusal::Rules,
                 2 => Refusal::Content,
-                _ => Refusal::Full,
+                3 => Refusal::Full,
+                4 => Refusal::World,
+                _ => return Err(Malformed),
             }),
             NOTICE => {
-                let age = (bits.read(16) as u16, bits.read(16) as u16);
+                let [epoch, version] = [(); 2].map(|()| bits.read(16) as u16);
+                let age = Age { epoch, version };
                 let leader = bits.read(64);
                 let mut address = [0; 16];
                 bits.read_bytes(&mut address);

@@ -106,7 +106,7 @@ impl<G: Game> Worlds<G> {
         &self.newest().world
     }
 
-    fn newest(&self) -> &Past<G> {
+    pub(super) fn newest(&self) -> &Past<G> {
         self.past.back().expect("never empty")
     }
 

@@ -223,7 +223,8 @@ impl<P: Play> Party<P> {
                 has_heard = true;
                 arrived(&mut self.ways[from][index], &mut self.recorded, arrival);
                 let machine = &mut self.machines[index];
-                let answer = machine.receive(now, peer(from), &mut self.datagram, &mut self.random);
+                let answer =
+                    machine.receive(now, (peer(from), None), &mut self.datagram, &mut self.random);
                 if let Some(answer) = answer {
                     self.send(index, from, &answer, is_kept);
                 }

@@ -5,6 +5,7 @@ mod arena;
 mod ledger;
 mod seeds;
 mod simulation;
+#[path = "../common/tag.rs"]
 mod tag;
 
 use sametick::network::{Conditions, Host, Jitter, Loss, Network};
@@ -106,7 +107,7 @@ impl Party {
     }
 }
 
-const WALK: Wish = Wish { aim: 0.0, walk: true, shout: false };
+const WALK: Wish = Wish { aim: 0.0, walk: true, shout: false, stamp: 0 };
 
 #[test]
 fn players_join_and_see_each_other() {

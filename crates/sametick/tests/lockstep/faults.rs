@@ -32,7 +32,10 @@ struct Options {
 fn expand(seed: u64) -> Options {
     let mut dice = Dice::new(seed, 77);
     let (model, setup) = Setup::ALL[(seed % 5) as usize];
-    let count = 2 + dice.below(4) as usize;
+    let count = match seed % 20 {
+        7 | 13 | 19 => 6 + dice.below(3) as usize,
+        _ => 2 + dice.below(4) as usize,
+    };
     let loss = match dice.below(3) {
         0 => Loss::None,
         1 => Loss::Random { probability: dice.unit() * 0.2 },

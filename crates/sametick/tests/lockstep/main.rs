@@ -6,12 +6,13 @@ mod party;
 mod sealed;
 #[cfg(feature = "secure")]
 mod table;
+#[path = "../common/tag.rs"]
 mod tag;
 
 use party::{Party, wander};
-use sametick::lockstep::{Desync, Happening, Refusal, Role, Setup};
+use sametick::lockstep::{Desync, Happening, PLAYERS_MAX, Refusal, Role, Setup, WATCHERS_MAX};
 use sametick::network::{Conditions, Jitter, Loss};
-use sametick::replay::Replay;
+use sametick::replay::{Recording, Replay};
 use sametick::{Span, Tick};
 use tag::{Runner, Tag};
 
@@ -122,6 +123,181 @@ fn who_comes_late_is_handed_the_world_and_plays_while_the_others_play_on() {
         for index in 0..3 {
             let gap = party.machines[index].gap;
             assert!(gap < Span::millis(400), "{name}: the others stood still for {gap}");
+        }
+    }
+}
+
+#[test]
+fn who_only_watches_stops_nobody_when_its_world_is_another() {
+    for (name, setup) in Setup::ALL {
+        let mut party = party(setup, 3, 9, line(60, 0.02));
+        party.run(Span::seconds(3));
+        party.add(Role::Watches);
+        party.run(Span::seconds(3));
+        let player = party.me(2);
+        let world = party.lockstep_mut(3).spoil().unwrap_or_else(|| panic!("{name}: it watches"));
+        world.owned_mut::<Runner>(player).unwrap().1.x += 1.0;
+        let before = party.lockstep(0).world().unwrap().tick().0;
+        party.run(Span::seconds(3));
+        let after = party.lockstep(0).world().unwrap().tick().0;
+        assert!(after > before + 150, "{name}: from {before} to {after}");
+        for index in 0..3 {
+            let halted = told(&party, index)
+                .find(|event| matches!(event, Happening::Halted | Happening::Desynced(_)));
+            assert_eq!(halted, None, "{name}: player {index} is told");
+        }
+        let is_told = told(&party, 3).any(|event| *event == Happening::Halted);
+        assert!(is_told, "{name}: the watcher knows");
+    }
+}
+
+#[test]
+fn who_only_watches_over_a_slow_line_slows_nobody_down() {
+    for (name, setup) in Setup::ALL {
+        let mut party = party(setup, 3, 19, line(40, 0.0));
+        party.run(Span::seconds(10));
+        let delays =
+            |party: &Party<Tag>| [0, 1, 2].map(|i| party.lockstep(i).statistics().delay_ticks);
+        let (before, stalled) = (delays(&party), party.lockstep(0).statistics().stalled);
+        party.add(Role::Watches);
+        for other in 0..3 {
+            let hosts = [party.machines[3].host, party.machines[other].host];
+            party.network.set_conditions(hosts[0], hosts[1], line(500, 0.02));
+            party.network.set_conditions(hosts[1], hosts[0], line(500, 0.02));
+        }
+        party.lockstep_mut(3).set_tick_costs(Span::millis(40));
+        party.run(Span::seconds(10));
+        let watched = party.lockstep(3).world().map(|world| world.tick().0);
+        let tick = party.lockstep(0).world().unwrap().tick().0;
+        assert!(watched.is_some_and(|watched| watched + 60 > tick), "{name}: it sees {watched:?}");
+        let after = delays(&party);
+        let is_as_before = before.iter().zip(after).all(|(before, after)| after <= before + 1);
+        assert!(is_as_before, "{name}: a delay of {before:?} ticks, then {after:?}");
+        let more = party.lockstep(0).statistics().stalled - stalled;
+        assert!(more < Span::millis(100), "{name}: stalled for {more}");
+        assert_eq!(party.lockstep(0).pace().tick_takes, setup.tick_length, "{name}");
+    }
+}
+
+#[test]
+fn who_only_watches_needs_a_line_to_the_leader_alone_and_sees_it_evenly() {
+    for (name, setup) in Setup::ALL {
+        let mut party = party(setup, 4, 23, line(60, 0.02));
+        party.run(Span::seconds(2));
+        party.add(Role::Watches);
+        party.run(Span::seconds(2));
+        for other in 1..4 {
+            let hosts = [party.machines[4].host, party.machines[other].host];
+            party.network.cut_both(hosts[0], hosts[1]);
+        }
+        party.run(Span::seconds(3));
+        party.machines[4].gap = Span::ZERO;
+        party.run(Span::seconds(10));
+        party.check();
+        let gap = party.machines[4].gap;
+        // A turn is stepped tick by tick, and a word that is lost comes with the next.
+        assert!(gap < Span::millis(250), "{name}: it stood still for {gap}");
+        let [tick, watched] = [0, 4].map(|index| party.lockstep(index).world().unwrap().tick().0);
+        assert!(tick.abs_diff(watched) < 30, "{name}: {watched} of {tick}");
+    }
+}
+
+#[test]
+fn watchers_take_no_player_s_seat() {
+    let mut party = party(Setup::PACKET_SERVER, 2, 20, line(30, 0.0));
+    party.run(Span::seconds(1));
+    (0..WATCHERS_MAX + 2).for_each(|_| party.add(Role::Watches));
+    party.run(Span::seconds(2));
+    (2..PLAYERS_MAX).for_each(|_| party.add(Role::Plays));
+    party.run(Span::seconds(4));
+    party.check();
+    assert_eq!(party.lockstep(0).players().len(), PLAYERS_MAX);
+    let refused = (2..4 + WATCHERS_MAX)
+        .filter(|index| told(&party, *index).any(|e| *e == Happening::Refused(Refusal::Full)));
+    assert_eq!(refused.count(), 2, "so many more than there is room for");
+}
+
+/// A shelf of books that nobody changes.
+struct Library;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Book {
+    pages: [[f32; 4]; 15],
+}
+
+const PAGES: [&str; 15] =
+    ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o"];
+
+impl sametick::Networked for Book {
+    fn fields<F: sametick::Fields>(&mut self, f: &mut F) {
+        for (name, page) in PAGES.into_iter().zip(&mut self.pages) {
+            f.exacts(name, page);
+        }
+    }
+}
+
+mod shelf {
+    use super::Book;
+    sametick::entities! { pub(crate) enum Shelf { Book } }
+}
+
+impl sametick::Game for Library {
+    type Entity = shelf::Shelf;
+    type Command = tag::Wish;
+    type Event = sametick::NoEvent;
+    type Content = ();
+    fn step(world: &mut sametick::World<shelf::Shelf>, turn: &sametick::Turn<'_, Self>) {
+        if turn.tick() == Tick(1) {
+            for book in 1..3_800 {
+                let mut pages = [[0.0; 4]; 15];
+                for (page, word) in pages.as_flattened_mut().iter_mut().enumerate() {
+                    *word = (book * 60 + page as u32).wrapping_mul(0x9e37_79b9) as f32;
+                }
+                world.spawn(Book { pages });
+            }
+        }
+    }
+}
+
+#[test]
+fn who_comes_late_is_handed_a_world_of_almost_a_mebibyte_while_the_others_play_on() {
+    let setup = Setup { players: 2, tick_length: Span::millis(50), ..Setup::DOOM_1993 };
+    let still =
+        |_: &sametick::lockstep::Lockstep<Library>, _: &mut sametick::Dice, _| tag::Wish::default();
+    let mut party: Party<Library> = Party::new(setup, 2, ((), still), 3, line(100, 0.02));
+    party.run(Span::seconds(2));
+    (0..2).for_each(|index| party.machines[index].gap = Span::ZERO);
+    party.add(Role::Plays);
+    party.run(Span::seconds(14));
+    party.check();
+    let events = &party.machines[2].events;
+    assert_eq!(party.lockstep(0).players().len(), 3, "{:?}: {events:?}", setup.topology);
+    party.check_united(30);
+    for index in 0..2 {
+        let gap = party.machines[index].gap;
+        assert!(gap < Span::millis(400), "the others stood still for {gap}");
+    }
+}
+
+#[test]
+fn what_one_machine_recorded_plays_again_to_the_same_worlds() {
+    for (name, setup) in Setup::ALL {
+        let mut party = party(setup, 3, 24, line(60, 0.02));
+        party.lockstep_mut(1).record(&Recording::new("a test", ""));
+        party.run(Span::seconds(2));
+        // Also from the middle of a match, and by one who only watches.
+        party.add(Role::Watches);
+        party.lockstep_mut(3).record(&Recording::new("a test", ""));
+        party.run(Span::seconds(3));
+        for index in [1, 3] {
+            assert!(party.lockstep(index).is_recording(), "{name}");
+            let newest = party.lockstep(index).world().unwrap().tick();
+            let recorded = party.lockstep_mut(index).finish_recording();
+            let mut replay = Replay::<Tag>::open(recorded, ()).unwrap();
+            assert_eq!(replay.verify().unwrap().divergence, None, "{name}");
+            replay.seek(newest).unwrap();
+            assert_eq!(replay.world().tick(), newest, "{name}: up to where it stands");
+            assert_eq!(replay.world().all::<Runner>().count(), 3, "{name}");
         }
     }
 }

@@ -63,6 +63,7 @@ pub(crate) fn hall(brushes: &str, things: &str) -> String {
     world + &first + &second + things
 }
 
+pub(crate) const SEED: u64 = 7;
 pub(crate) const FIRST: PlayerId = PlayerId(0);
 pub(crate) const SECOND: PlayerId = PlayerId(1);
 
@@ -81,7 +82,8 @@ impl Play {
     pub(crate) fn with(map: &str, rate: u32, players: u16, mode: Mode, tuning: Tuning) -> Self {
         let content = Content { map: Map::read(map).expect("the map is sound"), tuning, mode };
         let length = Span::micros(u64::from(1_000_000 / rate));
-        let mut play = Self { game: Alone::new(content, 7, length), held: BTreeMap::new(), rate };
+        let mut play =
+            Self { game: Alone::new(content, SEED, length), held: BTreeMap::new(), rate };
         for player in (0..players).map(PlayerId) {
             play.game.join(player);
             play.held.insert(

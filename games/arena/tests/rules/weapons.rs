@@ -1,7 +1,11 @@
 //! Each weapon, and what it takes to use it.
 
-use crate::play::{FIRST, Play, SECOND, block, hall, thing};
-use sametick_arena::{Fighter, HEALTH_MAX, Prop, Rocket, Seat, Weapon};
+use crate::play::{FIRST, Play, SECOND, SEED, block, hall, thing};
+use sametick::Effect;
+use sametick_arena::vector::{dot, subtract, unit};
+use sametick_arena::{
+    Event, Fighter, HEALTH_MAX, Prop, Rocket, Seat, Tuning, Weapon, What, pellets_of,
+};
 
 fn fires(play: &mut Play, weapon: Weapon, seconds: f32) {
     play.hold(FIRST, |command| command.weapon = weapon);
@@ -59,6 +63,25 @@ fn a_shotgun_hurts_those_who_are_near_more() {
     };
     let (near, far) = (hurt(2.5), hurt(18.0));
     assert!(near >= 70 && far <= near / 2, "{near} near, {far} far");
+}
+
+#[test]
+fn whoever_knows_the_seed_knows_where_pellets_go() {
+    let mut play = Play::new(&hall("", ""), 60, 1);
+    let _ = play.game.take_effects();
+    fires(&mut play, Weapon::Shotgun, 0.02);
+    let is_shot = |effect: Effect<Event>| match effect {
+        Effect::Started { key, event, .. } if event.what == What::Shot => Some((key, event)),
+        _ => None,
+    };
+    let shots: Vec<_> = play.game.take_effects().into_iter().filter_map(is_shot).collect();
+    let [(key, shot)] = &shots[..] else { panic!("{shots:?}") };
+    let tuning = &Tuning::default().weapons[Weapon::Shotgun.index()];
+    let ways = pellets_of(tuning, shot.direction, SEED, (key.tick, key.entity));
+    assert_eq!(ways.len(), usize::from(tuning.pellets));
+    let flown = unit(subtract(shot.at, play.fighter(FIRST).eye()));
+    assert!(dot(ways[0], flown) > 0.999_99, "{:?} and {flown:?}", ways[0]);
+    assert!(dot(shot.direction, flown) < 0.999_99, "it went where the rifle's bullet goes");
 }
 
 #[test]

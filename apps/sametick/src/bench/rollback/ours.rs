@@ -163,7 +163,7 @@ pub(super) fn sealed(options: &Options, content: &Content) -> Measured {
             let wish = watch.wish(index, player.game());
             let began = cpu_time();
             while let Some(from) = network.receive(now, hosts[index], &mut datagram) {
-                if let Some(answer) = player.receive(now, from, &mut datagram, random) {
+                if let Some(answer) = player.receive(now, (from, None), &mut datagram, random) {
                     network.send(now, hosts[index], from, &answer);
                 }
             }
