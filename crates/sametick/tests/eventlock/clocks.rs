@@ -86,7 +86,9 @@ fn errors(estimator: Estimator, way: Way) -> Vec<f64> {
 
 fn table() -> String {
     let mut lines = vec![
-        "| line | uncorrected (SNTP as 002 has it) | half a round trip | 002: high modes dropped | shortest round trip | bounds (default) |".to_string(),
+        "| line | uncorrected (SNTP as 002 has it) | half a round trip | 002: high modes dropped \
+         | shortest round trip | bounds (default) |"
+            .to_string(),
         "|---|---|---|---|---|---|".to_string(),
     ];
     for way in WAYS {
