@@ -22,13 +22,13 @@ const page = {
   contest: null, map: null, painted: null, tables: null, units: [], buildings: [], shots: [], words: {}, selected: new Set(), groups: {},
   camera: { x: 0, y: 0, scale: 24 }, mouse: { x: 0, y: 0, inside: false }, drag: null, mode: null, marks: [], ghost: null, held: new Set(),
   paused: false, unofficial: false, shown: new Map(), veil: new Float32Array(1024), sight: [], seen: -1, last: 0, time: 0, frames: 0, idleAt: 0, recalled: null,
-  edges: true,
+  edges: true, ping: 0,
 };
 
 function begin(options) {
   const seed = options.seed ?? Math.floor(Math.random() * 1e6);
   page.contest?.free();
-  page.contest = new Skirmish(seed, options.players, options.war);
+  page.contest = new Skirmish(seed, options.players, options.war, page.ping);
   const numbers = [...page.contest.springs()];
   const pairs = (list) => Array.from({ length: list.length / 2 }, (_, index) => [list[2 * index], list[2 * index + 1]]);
   page.map = { side: page.contest.side(), land: page.contest.land(), springs: pairs(numbers), homes: pairs([...page.contest.homes()]) };
@@ -463,6 +463,7 @@ byId("menu").addEventListener("click", showMenu);
 byId("unofficial").addEventListener("change", (event) => unofficial(event.target.checked));
 byId("sheet").addEventListener("close", () => {
   pause(false);
+  page.ping = Number(byId("ping").value);
   if (byId("sheet").returnValue === "new") begin({ players: Number(byId("count").value), war: byId("opening").value === "war" });
   byId("sheet").returnValue = "";
 });
@@ -523,7 +524,7 @@ function fit() {
 
 function status() {
   return {
-    ...page.words, tick: page.contest.clock(), frames: page.frames, selected: page.selected.size, errors, mode: page.mode?.name ?? "", paused: page.paused,
+    ...page.words, tick: page.contest.clock(), frames: page.frames, selected: page.selected.size, errors, mode: page.mode?.name ?? "", paused: page.paused, ping: page.ping, hoped: page.contest.unofficial().length,
     camera: { ...page.camera }, seen: { units: page.units.length, buildings: page.buildings.length }, toast: byId("toast").textContent,
     own: page.units.filter(own), built: page.buildings.filter(own), springs: page.map.springs, homes: page.map.homes, side: page.map.side,
   };
@@ -535,6 +536,8 @@ const asked = new URL(location).searchParams;
 const number = (name, usual) => Number(asked.get(name) ?? usual) || usual;
 fit();
 page.camera.scale = 24 * devicePixelRatio;
+page.ping = Math.max(0, Math.min(1000, number("ping", 0)));
+byId("ping").value = String(page.ping);
 begin({ seed: asked.has("seed") ? number("seed", 1) : undefined, players: number("players", 4), war: asked.get("war") === "1" });
 window.sametick = {
   status, toScreen, isOpen, skip: (ticks) => page.contest.skip(ticks), watch: (is) => page.contest.watch(is), pause, home,

@@ -12,6 +12,8 @@ const ASKED_MAX: usize = 2_000;
 /// Ticks: an opening's buildings stand, and the bots have met.
 const OPENING_TICKS: u32 = 900;
 const WAR_TICKS: u32 = 2_400;
+/// So often 75 seconds are more than a contest lasts.
+const SKIPS: u32 = 12;
 const RAIDER: u64 = 1;
 const TOWER: u64 = 2;
 const BRIDGE: u64 = 3;
@@ -73,7 +75,6 @@ async fn leads(page: &Page<'_>) -> Result<()> {
     ensure!(selected == Some(raiders.len() as u64), "a box around raiders selects {selected:?}");
     let altar = place(page, "homes", 0).await?;
     click(page, (altar.0 - 2.5, altar.1 + 2.5), 2).await?;
-    ask(page, "window.sametick.skip(4)").await?;
     let status = later(page).await?;
     let moving = list(&status, "own").iter().filter(|unit| unit["kind"] == RAIDER && unit["moving"] == true).count();
     ensure!(moving == raiders.len(), "{moving} of {} go: {}", raiders.len(), status["toast"]);
@@ -106,7 +107,9 @@ async fn fights(page: &Page<'_>, address: &str) -> Result<()> {
     ask(page, &format!("window.sametick.look({0}, {0}, 11)", side / 2.0)).await?;
     later(page).await?;
     page.picture("islands-afar").await?;
-    ask(page, "window.sametick.skip(18000)").await?;
+    for _ in 0..SKIPS {
+        ask(page, "window.sametick.skip(1500)").await?;
+    }
     let status = until(page, "at its end", |status| status["over"] == true).await?;
     ensure!(status["winner"].as_i64() >= Some(-1), "{status}");
     let is_open = "document.getElementById('end').open";
