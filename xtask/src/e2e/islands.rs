@@ -183,7 +183,7 @@ async fn drag(page: &Page<'_>, from: (f64, f64), to: (f64, f64)) -> Result<()> {
 /// After some more frames.
 async fn later(page: &Page<'_>) -> Result<Value> {
     let frames = page.status().await?["frames"].as_u64().unwrap_or(0);
-    until(page, "drawn again", |status| status["frames"].as_u64() > Some(frames + 12)).await
+    until(page, "drawn again", |status| status["frames"].as_u64() > Some(frames + 3)).await
 }
 
 async fn until(page: &Page<'_>, what: &str, is_so: impl Fn(&Value) -> bool) -> Result<Value> {

@@ -10,6 +10,8 @@ use sametick_islands::{Content, Entity, Islands, Request, TICK};
 
 /// How finely time passes.
 const STEP: Span = Span::millis(10);
+/// In every which step a bot's client has its turn.
+const BOT_STEPS: u64 = 5;
 /// Longer than anybody takes to be let in.
 const COMING_MAX: Span = Span::seconds(20);
 /// What happens is told this often.
@@ -124,7 +126,12 @@ impl Locked {
             self.network.send(now, self.here, to, datagram);
         }
         let address = self.network.address(self.here);
+        let step = (now - Time::ZERO).as_micros() / STEP.as_micros();
         for (index, player) in self.players.iter_mut().enumerate() {
+            // Nobody looks at a bot's screen: it has its turn less often, and not in the same step as the next.
+            if index > 0 && step % BOT_STEPS != index as u64 % BOT_STEPS {
+                continue;
+            }
             while self.network.receive(now, player.host, &mut self.datagram).is_some() {
                 player.client.receive(now, &mut self.datagram);
             }
