@@ -41,7 +41,8 @@ pub(super) fn play(options: &Options) -> Seen {
         let at = now - Time::ZERO;
         for (index, player) in players.iter_mut().enumerate() {
             while let Some(from) = network.receive(now, hosts[index], &mut datagram) {
-                if let Some(answer) = player.receive(now, from, &mut datagram, &mut random) {
+                if let Some(answer) = player.receive(now, (from, None), &mut datagram, &mut random)
+                {
                     network.send(now, hosts[index], from, &answer);
                 }
             }
