@@ -1,5 +1,5 @@
-//! The islands page's own half: a contest against bots, what its player sees as numbers and words for whoever draws, and
-//! what a hand asks for as requests. Knows no browser.
+//! The islands page's own half: a contest against bots, what its player sees as numbers and words for whoever draws,
+//! and what a hand asks for as requests. Knows no browser.
 
 mod locked;
 #[cfg(target_arch = "wasm32")]
@@ -294,23 +294,25 @@ impl Contest {
         };
         let idle = idle.filter(|(_, unit)| rests(unit)).count();
         let scores: Vec<String> = contest.scores.iter().map(ToString::to_string).collect();
-        let mut text = String::new();
-        // Writing to a string cannot fail.
-        let _ = write!(
-            text,
-            r#"{{"crystals":{},"rate":{},"units":{},"units_max":{UNITS_MAX},"idle":{idle},"seat":{},"seconds":{},"length":{},"over":{},"winner":{},"scores":[{}],"came":{},"out":{}}}"#,
-            realm.crystals(tick),
-            realm.rate,
-            census.units(realm.seat),
-            seat.map_or(-1, i32::from),
-            tick / sametick_islands::TICKS_PER_SECOND,
-            self.content.ticks() / sametick_islands::TICKS_PER_SECOND,
-            contest.is_over,
-            contest.winner.map_or(-1, i32::from),
-            scores.join(","),
-            contest.came,
-            contest.out,
-        );
+        let numbers = [
+            ("crystals", i64::from(realm.crystals(tick))),
+            ("rate", i64::from(realm.rate)),
+            ("units", census.units(realm.seat) as i64),
+            ("units_max", UNITS_MAX as i64),
+            ("idle", idle as i64),
+            ("seat", seat.map_or(-1, i64::from)),
+            ("seconds", i64::from(tick / sametick_islands::TICKS_PER_SECOND)),
+            ("length", i64::from(self.content.ticks() / sametick_islands::TICKS_PER_SECOND)),
+            ("winner", contest.winner.map_or(-1, i64::from)),
+            ("came", i64::from(contest.came)),
+            ("out", i64::from(contest.out)),
+        ];
+        let mut text = format!(r#"{{"over":{},"scores":[{}]"#, contest.is_over, scores.join(","));
+        for (name, number) in numbers {
+            // Writing to a string cannot fail.
+            let _ = write!(text, r#","{name}":{number}"#);
+        }
+        text.push('}');
         text
     }
 

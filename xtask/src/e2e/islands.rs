@@ -164,7 +164,8 @@ async fn click(page: &Page<'_>, (x, y): (f64, f64), button: u8) -> Result<()> {
     let click = format!(
         "(() => {{ const [x, y] = window.sametick.toScreen({x}, {y}); for (const kind of {kinds}) \
          document.getElementById('view').dispatchEvent(new MouseEvent(kind, \
-         {{ clientX: x, clientY: y, button: {button}, detail: 1, bubbles: true, cancelable: true }})); return true; }})()"
+         {{ clientX: x, clientY: y, button: {button}, detail: 1, bubbles: true, cancelable: true }})); \
+         return true; }})()"
     );
     ask(page, &click).await
 }

@@ -1,5 +1,5 @@
-//! An event-locked contest inside the page: a server, bots as clients like any other, and the library's simulated network
-//! between them, with the hand's own line as long as is wished.
+//! An event-locked contest inside the page: a server, bots as clients like any other, and the library's simulated
+//! network between them, with the hand's own line as long as is wished.
 
 use sametick::eventlock::{Denial, EventClient, EventRates, EventServer};
 use sametick::network::{Conditions, Host, Network};
