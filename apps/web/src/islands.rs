@@ -101,6 +101,11 @@ impl Contest {
         Ok(())
     }
 
+    /// What the server has denied since this was last asked, though it looked lawful here.
+    pub(crate) fn take_denial(&mut self) -> Option<Denial> {
+        self.locked.denied.take().map(Denial::from)
+    }
+
     /// Asks for the same for many units: whole squads by their names, others by their own.
     pub(crate) fn ask_for(&mut self, units: &[u16], request: &Request) -> Result<(), Denial> {
         let census = Census::new(self.world(), clock(self.world()));

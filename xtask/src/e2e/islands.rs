@@ -45,15 +45,17 @@ async fn opens(page: &Page<'_>) -> Result<()> {
     press(page, "e", false).await?;
     let altar = place(page, "homes", 0).await?;
     press(page, "t", false).await?;
-    click(page, (altar.0 + 0.5, altar.1 - 2.5), 0).await?;
+    let ground = free_ground(page, altar).await?;
+    click(page, ground, 0).await?;
     ensure!(page.status().await?["mode"] == "", "the tower is refused: {}", page.status().await?["toast"]);
     let shore = shore(page, altar).await?;
     press(page, "b", false).await?;
     click(page, shore, 0).await?;
     ensure!(page.status().await?["mode"] == "", "the bridge is refused: {}", page.status().await?["toast"]);
-    // Its tower costs what five raiders would.
+    // A tower costs more than five raiders leave: here or by the server, it is refused in words.
     press(page, "e", true).await?;
-    ensure!(page.status().await?["toast"] == "Not enough crystals.", "{}", page.status().await?["toast"]);
+    let is_refused = |status: &Value| status["toast"] == "Not enough crystals.";
+    until(page, "refused", is_refused).await?;
     ask(page, &format!("window.sametick.skip({OPENING_TICKS})")).await?;
     let status = later(page).await?;
     let built = |kind: u64| list(&status, "built").iter().any(|one| one["kind"] == kind && one["built"] == 1);
@@ -116,6 +118,20 @@ async fn fights(page: &Page<'_>, address: &str) -> Result<()> {
     until_true(page, is_open).await?;
     page.picture("islands-end").await?;
     Ok(())
+}
+
+/// Land near an altar on which nothing stands.
+async fn free_ground(page: &Page<'_>, altar: (f64, f64)) -> Result<(f64, f64)> {
+    let find = format!(
+        "(() => {{ const status = window.sametick.status(); \
+         const taken = [...status.springs, ...status.built.map((one) => [one.cellX, one.cellY])]; \
+         for (let y = {1} - 4; y < {1} + 4; y++) for (let x = {0} - 5; x < {0} + 5; x++) {{ \
+         const near = taken.some(([tx, ty]) => Math.max(Math.abs(tx - x), Math.abs(ty - y)) <= 1); \
+         if (window.sametick.isOpen(x, y) && !near) return [x + 0.5, y + 0.5]; }} return null; }})()",
+        altar.0, altar.1
+    );
+    let found = page.ask(&find).await?;
+    found[0].as_f64().zip(found[1].as_f64()).context("there is no free ground")
 }
 
 /// Water next to an altar's island, to one of the four sides.

@@ -50,6 +50,8 @@ pub(super) struct Locked {
     datagram: Vec<u8>,
     /// Whether a bot plays for the hand too.
     pub(super) is_watched: bool,
+    /// What the server last denied the hand, until it was said.
+    pub(super) denied: Option<Denial>,
 }
 
 impl Locked {
@@ -76,6 +78,7 @@ impl Locked {
             random,
             datagram: Vec::new(),
             is_watched: false,
+            denied: None,
         };
         for seat in 0..u64::from(content.players()) {
             contest.come(seed ^ seat, if seat == 0 { ping } else { Span::ZERO });
@@ -139,7 +142,11 @@ impl Locked {
                 player.think(now, &self.content);
             }
             player.client.advance(now);
-            player.client.take_answers();
+            for answer in player.client.take_answers() {
+                if let (0, Err(denial)) = (index, answer.verdict) {
+                    self.denied = Some(denial);
+                }
+            }
             while let Some(datagram) = player.client.transmit(now) {
                 self.network.send(now, player.host, address, datagram);
             }

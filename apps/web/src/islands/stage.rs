@@ -103,6 +103,11 @@ impl Skirmish {
         tables()
     }
 
+    /// What the server has denied though it looked lawful here, in words; empty if nothing.
+    pub fn denied(&mut self) -> String {
+        said(self.0.take_denial().map_or(Ok(()), Err))
+    }
+
     /// Units go to a place, fighting or not.
     pub fn go(&mut self, units: &[u16], x: i32, y: i32, fights: bool) -> String {
         let verb = if fights { Verb::Assault } else { Verb::Go };
