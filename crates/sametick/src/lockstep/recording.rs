@@ -9,8 +9,8 @@ use crate::sight::History;
 use crate::world::World;
 
 impl<G: Game> Lockstep<G> {
-    /// Records what this machine steps, from the next tick on, as `Server::record` does a server's match: take the bytes
-    /// after each [`advance`](Lockstep::advance). Every machine's recording of a tick is the same. It ends when the
+    /// Records what this machine steps, from the next tick on, as `Server::record` does a server's match: take the
+    /// bytes after each [`advance`](Lockstep::advance). Every machine's recording of a tick is the same. It ends when the
     /// others go on without us: what we are handed then is another world.
     pub fn record(&mut self, recording: &Recording) {
         (self.wanted_recording, self.recorder) = (Some(recording.clone()), None);
