@@ -5,32 +5,17 @@ use super::traffic::Traffic;
 use super::{Census, LOOK, Options, Screens, Seen};
 use crate::bench::served::Seeded;
 use sametick::lockstep::{Identity, Mesh, Role, Setup};
-use sametick::{Dice, Span, Tick, Time};
+use sametick::{Dice, Peer, Span, Tick, Time};
 use sametick_islands::bot::Bot;
-use sametick_islands::{Islands, TICK};
+use sametick_islands::{Content, Islands, TICK};
 
 pub(super) fn play(options: &Options) -> Seen {
     let (mut network, here, mut hosts) = options.network();
     hosts[0] = here;
     let content = options.content();
-    let setup = Setup {
-        players: options.players,
-        seed: options.seed,
-        tick_length: TICK,
-        ..Setup::FRAME_LOCKED
-    };
     let (mut now, mut random) = (Time::ZERO, Seeded(Dice::new(options.seed, 9)));
     let door = network.address(here);
-    let mut players: Vec<Mesh<Islands>> = (0..hosts.len() as u64)
-        .map(|index| {
-            let (me, content) =
-                (Identity { session: 50 + index, name: index }, (content.clone(), 1));
-            match index {
-                0 => Mesh::found(setup, me, door, content, now, &mut random),
-                _ => Mesh::join(door, me, content, Role::Plays, now, &mut random),
-            }
-        })
-        .collect();
+    let mut players = gather(options, door, &content, &mut random);
     let mut bots: Vec<Bot> =
         (0..u64::from(options.players)).map(|player| Bot::new(options.seed ^ player)).collect();
     let mut traffic = Traffic::new(options.seconds, options.players);
@@ -68,14 +53,9 @@ pub(super) fn play(options: &Options) -> Seen {
         }
         if at.as_micros().is_multiple_of(1_000_000) && at >= Span::seconds(60) {
             players[0].game().world().into_iter().for_each(|world| census.count(world));
-            let known =
-                players.iter().filter_map(|player| player.game().world()).map(|world| world.tick());
-            let known = known.min().unwrap_or_default();
-            let mut hashes = players.iter().filter_map(|player| player.game().hash_of(known));
-            let first = hashes.next();
-            verified &=
-                first.is_some() && hashes.all(|hash| Some(hash) == first) && known > compared;
-            compared = known;
+            let known = agreed_at(&players);
+            verified &= known.is_some_and(|known| known > compared);
+            compared = known.unwrap_or(compared);
         }
         now += LOOK;
     }
@@ -86,4 +66,36 @@ pub(super) fn play(options: &Options) -> Seen {
         stall_ticks_others_max: stall,
         verified,
     }
+}
+
+/// The tick that all have stepped, if they had the same world after it.
+fn agreed_at(players: &[Mesh<Islands>]) -> Option<Tick> {
+    let worlds = players.iter().filter_map(|player| player.game().world());
+    let known = worlds.map(|world| world.tick()).min()?;
+    let mut hashes = players.iter().filter_map(|player| player.game().hash_of(known));
+    let first = hashes.next()?;
+    hashes.all(|hash| hash == first).then_some(known)
+}
+
+/// The first founds the game and is its server, the others join.
+fn gather(
+    options: &Options,
+    door: Peer,
+    content: &Content,
+    random: &mut Seeded,
+) -> Vec<Mesh<Islands>> {
+    let setup = Setup {
+        players: options.players,
+        seed: options.seed,
+        tick_length: TICK,
+        ..Setup::FRAME_LOCKED
+    };
+    let player = |index: u64| {
+        let (me, content) = (Identity { session: 50 + index, name: index }, (content.clone(), 1));
+        match index {
+            0 => Mesh::found(setup, me, door, content, Time::ZERO, random),
+            _ => Mesh::join(door, me, content, Role::Plays, Time::ZERO, random),
+        }
+    };
+    (0..u64::from(options.players)).map(player).collect()
 }
