@@ -69,7 +69,7 @@ impl Contest {
     pub(crate) fn advance(&mut self, span: Span) {
         self.rest += span.min(STALL_MAX);
         let whole = Span::millis(self.rest.as_micros() / 10_000 * 10);
-        self.rest = self.rest - whole;
+        self.rest -= whole;
         self.locked.advance(whole);
         self.look();
     }
