@@ -380,7 +380,10 @@ function drawFog(context, scene, at, s) {
   const small = veil.getContext("2d");
   const image = small.createImageData(BLOCKS, BLOCKS);
   for (let index = 0; index < scene.veil.length; index++) {
-    image.data.set([30, 44, 58, VEIL * scene.veil[index]], index * 4);
+    // At the map's edge it is dark for all, and softly so.
+    const [x, y] = [index % BLOCKS, Math.floor(index / BLOCKS)];
+    const dark = x % (BLOCKS - 1) && y % (BLOCKS - 1) ? scene.veil[index] : 1;
+    image.data.set([30, 44, 58, VEIL * dark], index * 4);
   }
   small.putImageData(image, 0, 0);
   const [left, top] = at(0, 0);

@@ -14,6 +14,7 @@ const WORKER = 0, BRIDGE = 3, TOWER = 2, WORKSHOP = 1, ALTAR = 0;
 const BUILD_JOB = 5, GATHER_JOB = 4;
 const SCALES = [11, 46], EDGE_PIXELS = 6, SCROLL_CELLS = 22;
 const DIRECTIONS = [[1, 0], [0, 1], [-1, 0], [0, -1]];
+const SENT_SECONDS = 3;
 const SPAN_MAX = 4, GROUP_KEYS = "123456789";
 const MAKE = [["q", 0], ["e", 1], ["r", 2], ["f", 3], ["c", 4]];
 const BUILD = [["b", BRIDGE], ["t", TOWER], ["g", WORKSHOP]];
@@ -22,13 +23,13 @@ const page = {
   contest: null, map: null, painted: null, tables: null, units: [], buildings: [], shots: [], words: {}, selected: new Set(), groups: {},
   camera: { x: 0, y: 0, scale: 24 }, mouse: { x: 0, y: 0, inside: false }, drag: null, mode: null, marks: [], ghost: null, held: new Set(),
   paused: false, unofficial: false, shown: new Map(), veil: new Float32Array(1024), sight: [], seen: -1, last: 0, time: 0, frames: 0, idleAt: 0, recalled: null,
-  edges: true,
+  edges: true, ping: 0, sent: new Map(),
 };
 
 function begin(options) {
   const seed = options.seed ?? Math.floor(Math.random() * 1e6);
   page.contest?.free();
-  page.contest = new Skirmish(seed, options.players, options.war);
+  page.contest = new Skirmish(seed, options.players, options.war, page.ping);
   const numbers = [...page.contest.springs()];
   const pairs = (list) => Array.from({ length: list.length / 2 }, (_, index) => [list[2 * index], list[2 * index + 1]]);
   page.map = { side: page.contest.side(), land: page.contest.land(), springs: pairs(numbers), homes: pairs([...page.contest.homes()]) };
@@ -187,8 +188,10 @@ function make(kind, count) {
 function builderNear(x, y) {
   const workers = page.units.filter((unit) => own(unit) && unit.kind === WORKER);
   const chosen = workers.filter((unit) => page.selected.has(unit.link));
-  const free = workers.filter((unit) => unit.job !== BUILD_JOB);
-  const pool = chosen.length ? chosen : free.length ? free : workers;
+  // Who was sent a moment ago is not seen to build yet.
+  const isFree = (unit) => unit.job !== BUILD_JOB && !(page.time - page.sent.get(unit.link) < SENT_SECONDS);
+  const free = workers.filter(isFree), spare = chosen.filter(isFree);
+  const pool = spare.length ? spare : chosen.length ? chosen : free.length ? free : workers;
   return pool.sort((one, other) => Math.hypot(one.x - x, one.y - y) - Math.hypot(other.x - x, other.y - y))[0];
 }
 
@@ -238,6 +241,7 @@ function buildAt(kind, x, y, keeps) {
   if (!worker) return say("There is no worker.");
   const answer = page.contest.build(worker.link, kind, ...ghost.place);
   say(answer);
+  if (!answer) page.sent.set(worker.link, page.time);
   if (!answer && !keeps) setMode(null);
 }
 
@@ -463,6 +467,7 @@ byId("menu").addEventListener("click", showMenu);
 byId("unofficial").addEventListener("change", (event) => unofficial(event.target.checked));
 byId("sheet").addEventListener("close", () => {
   pause(false);
+  page.ping = Number(byId("ping").value);
   if (byId("sheet").returnValue === "new") begin({ players: Number(byId("count").value), war: byId("opening").value === "war" });
   byId("sheet").returnValue = "";
 });
@@ -483,6 +488,7 @@ function frame(now) {
   page.frames++;
   fit();
   if (!page.paused && !document.hidden) page.contest.advance(seconds * 1000);
+  say(page.contest.denied());
   look();
   scroll(seconds);
   draw();
@@ -523,7 +529,7 @@ function fit() {
 
 function status() {
   return {
-    ...page.words, tick: page.contest.clock(), frames: page.frames, selected: page.selected.size, errors, mode: page.mode?.name ?? "", paused: page.paused,
+    ...page.words, tick: page.contest.clock(), frames: page.frames, selected: page.selected.size, errors, mode: page.mode?.name ?? "", paused: page.paused, ping: page.ping, hoped: page.contest.unofficial().length,
     camera: { ...page.camera }, seen: { units: page.units.length, buildings: page.buildings.length }, toast: byId("toast").textContent,
     own: page.units.filter(own), built: page.buildings.filter(own), springs: page.map.springs, homes: page.map.homes, side: page.map.side,
   };
@@ -535,6 +541,8 @@ const asked = new URL(location).searchParams;
 const number = (name, usual) => Number(asked.get(name) ?? usual) || usual;
 fit();
 page.camera.scale = 24 * devicePixelRatio;
+page.ping = Math.max(0, Math.min(1000, number("ping", 0)));
+byId("ping").value = String(page.ping);
 begin({ seed: asked.has("seed") ? number("seed", 1) : undefined, players: number("players", 4), war: asked.get("war") === "1" });
 window.sametick = {
   status, toScreen, isOpen, skip: (ticks) => page.contest.skip(ticks), watch: (is) => page.contest.watch(is), pause, home,

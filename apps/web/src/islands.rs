@@ -1,26 +1,25 @@
-//! The islands page's own half: a contest against bots, what its player sees as numbers and words for whoever draws, and
-//! what a hand asks for as requests. Knows no browser.
+//! The islands page's own half: a contest against bots, what its player sees as numbers and words for whoever draws,
+//! and what a hand asks for as requests. Knows no browser.
 
+mod locked;
 #[cfg(target_arch = "wasm32")]
 mod stage;
 
 #[cfg(target_arch = "wasm32")]
 pub use stage::Skirmish;
 
-use sametick::{Alone, EntityId, Game, PlayerId, Slots, Span, World};
-use sametick_islands::bot::Bot;
+use locked::Locked;
+use sametick::{EntityId, Game, PlayerId, Slots, Span, World};
 use sametick_islands::{
     Building, BuildingKind, Cell, Census, Content, Denial, Entity, GRAINS, GROUP_MAX, Islands, Job,
     Link, Opening, Realm, Request, SPRING_WORKERS_MAX, SUB, Sight, Squad, TICK, UNITS_MAX, Unit,
-    UnitKind, Verb, clock, contest, judge, place_offset, seat_of, shots,
+    UnitKind, Verb, clock, contest, place_offset, seat_of, shots,
 };
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Who plays by hand.
 const ME: PlayerId = PlayerId(0);
-/// What was asked for and waits for its tick; more is not heard.
-const WAITING_MAX: usize = 64;
 /// A page that was away for longer goes on from where it was.
 const STALL_MAX: Span = Span::millis(250);
 /// Numbers of a unit in what is handed over.
@@ -29,35 +28,27 @@ const UNIT_NUMBERS: usize = 10;
 #[cfg(test)]
 const BUILDING_NUMBERS: usize = 14;
 
-/// A contest of one hand against bots.
+/// A contest of one hand against bots, under event locking.
 pub(crate) struct Contest {
-    game: Alone<Islands>,
+    locked: Locked,
     content: Content,
-    bots: Vec<Bot>,
-    waiting: VecDeque<Request>,
-    /// Time that has passed since the last tick.
+    /// What the hand's screen shows: official, and over it what it hopes for.
+    shown: World<Entity>,
+    /// What of the next tick has passed.
+    part: f64,
+    /// Squads whose way is not official yet.
+    hoped: Vec<Link>,
+    /// Time that was too short to pass.
     rest: Span,
-    /// Whether a bot plays for the hand too.
-    is_watched: bool,
 }
 
 impl Contest {
-    pub(crate) fn new(seed: u64, players: u8, opening: Opening) -> Self {
+    pub(crate) fn new(seed: u64, players: u8, opening: Opening, ping: Span) -> Self {
         let content = Content::new(seed, players, opening);
-        let mut game = Alone::new(content.clone(), seed, TICK);
-        (0..u16::from(content.players())).for_each(|player| game.join(PlayerId(player)));
-        let bots =
-            (0..u64::from(content.players())).map(|player| Bot::new(seed ^ player)).collect();
-        let mut contest = Self {
-            game,
-            content,
-            bots,
-            waiting: VecDeque::new(),
-            rest: Span::ZERO,
-            is_watched: false,
-        };
-        contest.step();
-        contest.step();
+        let locked = Locked::new(&content, seed, ping);
+        let (shown, hoped) = (World::default(), Vec::new());
+        let mut contest = Self { locked, content, shown, part: 0.0, hoped, rest: Span::ZERO };
+        contest.look();
         contest
     }
 
@@ -66,52 +57,53 @@ impl Contest {
     }
 
     pub(crate) fn world(&self) -> &World<Entity> {
-        self.game.world()
+        &self.shown
     }
 
     /// Has a bot play for the hand, or gives the hand back.
     pub(crate) fn watch(&mut self, is_watched: bool) {
-        self.is_watched = is_watched;
+        self.locked.is_watched = is_watched;
     }
 
-    /// Lets time pass.
+    /// Lets time pass; who was away for long goes on from where it was.
     pub(crate) fn advance(&mut self, span: Span) {
         self.rest += span.min(STALL_MAX);
-        while self.rest >= TICK {
-            self.rest = self.rest - TICK;
-            self.step();
-        }
+        let whole = Span::millis(self.rest.as_micros() / 10_000 * 10);
+        self.rest -= whole;
+        self.locked.advance(whole);
+        self.look();
     }
 
-    /// One tick.
-    pub(crate) fn step(&mut self) {
-        let (world, content) = (self.game.world(), &self.content);
-        let mut asked = Vec::with_capacity(self.bots.len());
-        for (index, bot) in self.bots.iter_mut().enumerate() {
-            let player = PlayerId(index as u16);
-            if player != ME || self.is_watched {
-                asked.push((player, bot.think(world, player, content)));
-            }
+    /// Lets ticks pass at once.
+    pub(crate) fn skip(&mut self, ticks: u32) {
+        self.locked.advance(TICK * u64::from(ticks));
+        self.look();
+    }
+
+    fn look(&mut self) {
+        if let Some((world, part)) = self.locked.shown() {
+            (self.shown, self.part) = (world.clone(), part);
         }
-        if !self.is_watched {
-            asked.push((ME, self.waiting.pop_front().unwrap_or_default()));
-        }
-        // The rules have no number that could be other than finite.
-        let _ = self.game.step(asked);
+        let squads = self.shown.all::<Squad>().map(|(id, _)| id);
+        let hoped = squads.filter(|id| id.is_provisional() || self.locked.is_unofficial(*id));
+        self.hoped = hoped.map(Link::to).collect();
     }
 
     /// The contest's clock, with the part of a tick that has passed.
     pub(crate) fn clock(&self) -> f64 {
-        f64::from(clock(self.world())) + self.rest.as_seconds_f64() / TICK.as_seconds_f64()
+        f64::from(clock(self.world())) + self.part
     }
 
     /// Asks for something, or says why not.
     pub(crate) fn ask(&mut self, request: Request) -> Result<(), Denial> {
-        judge(self.world(), &self.content, ME, &request)?;
-        if self.waiting.len() < WAITING_MAX {
-            self.waiting.push_back(request);
-        }
+        self.locked.request(request)?;
+        self.look();
         Ok(())
+    }
+
+    /// What the server has denied since this was last asked, though it looked lawful here.
+    pub(crate) fn take_denial(&mut self) -> Option<Denial> {
+        self.locked.denied.take().map(Denial::from)
     }
 
     /// Asks for the same for many units: whole squads by their names, others by their own.
@@ -270,10 +262,10 @@ impl Contest {
         way
     }
 
-    /// Ways that were asked for and are not official yet: none in a contest that is played here. A client of an
-    /// event-locked server has its own here, and the page draws them dashed.
+    /// Ways that were asked for and are not official yet, each after its count of numbers: the page draws them dashed.
     pub(crate) fn unofficial(&self) -> Vec<f32> {
-        Vec::new()
+        let ways = self.hoped.iter().map(|link| self.way(link.0));
+        ways.flat_map(|way| std::iter::once(way.len() as f32).chain(way)).collect()
     }
 
     /// Which blocks of cells the player sees, row by row.
@@ -307,23 +299,25 @@ impl Contest {
         };
         let idle = idle.filter(|(_, unit)| rests(unit)).count();
         let scores: Vec<String> = contest.scores.iter().map(ToString::to_string).collect();
-        let mut text = String::new();
-        // Writing to a string cannot fail.
-        let _ = write!(
-            text,
-            r#"{{"crystals":{},"rate":{},"units":{},"units_max":{UNITS_MAX},"idle":{idle},"seat":{},"seconds":{},"length":{},"over":{},"winner":{},"scores":[{}],"came":{},"out":{}}}"#,
-            realm.crystals(tick),
-            realm.rate,
-            census.units(realm.seat),
-            seat.map_or(-1, i32::from),
-            tick / sametick_islands::TICKS_PER_SECOND,
-            self.content.ticks() / sametick_islands::TICKS_PER_SECOND,
-            contest.is_over,
-            contest.winner.map_or(-1, i32::from),
-            scores.join(","),
-            contest.came,
-            contest.out,
-        );
+        let numbers = [
+            ("crystals", i64::from(realm.crystals(tick))),
+            ("rate", i64::from(realm.rate)),
+            ("units", census.units(realm.seat) as i64),
+            ("units_max", UNITS_MAX as i64),
+            ("idle", idle as i64),
+            ("seat", seat.map_or(-1, i64::from)),
+            ("seconds", i64::from(tick / sametick_islands::TICKS_PER_SECOND)),
+            ("length", i64::from(self.content.ticks() / sametick_islands::TICKS_PER_SECOND)),
+            ("winner", contest.winner.map_or(-1, i64::from)),
+            ("came", i64::from(contest.came)),
+            ("out", i64::from(contest.out)),
+        ];
+        let mut text = format!(r#"{{"over":{},"scores":[{}]"#, contest.is_over, scores.join(","));
+        for (name, number) in numbers {
+            // Writing to a string cannot fail.
+            let _ = write!(text, r#","{name}":{number}"#);
+        }
+        text.push('}');
         text
     }
 
@@ -377,7 +371,7 @@ mod tests {
 
     #[test]
     fn a_contest_is_seen_as_numbers_and_words_and_goes_on() {
-        let mut contest = Contest::new(3, 4, Opening::Settlers);
+        let mut contest = Contest::new(3, 4, Opening::Settlers, Span::ZERO);
         assert_eq!(contest.units().len(), 8 * UNIT_NUMBERS, "one's own, and nobody else's");
         assert_eq!(contest.buildings().len(), 2 * BUILDING_NUMBERS);
         contest.advance(Span::millis(200));
@@ -388,19 +382,27 @@ mod tests {
 
     #[test]
     fn who_is_sent_goes_and_what_is_refused_is_said() {
-        let mut contest = Contest::new(3, 2, Opening::War);
+        let mut contest = Contest::new(3, 2, Opening::War, Span::millis(300));
         let units = contest.units();
-        let raiders: Vec<u16> = units
-            .chunks(UNIT_NUMBERS)
-            .filter(|unit| unit[2] == 1.0)
-            .map(|unit| unit[0] as u16)
-            .collect();
+        let raiders = units.chunks(UNIT_NUMBERS).filter(|unit| unit[1] == 0.0 && unit[2] == 1.0);
+        let raiders: Vec<u16> = raiders.map(|unit| unit[0] as u16).collect();
         let goal = contest.content().homes()[0].workshops[0];
         let march = Request { verb: Verb::Go, place: goal, ..Request::default() };
         assert_eq!(contest.ask_for(&raiders, &march), Ok(()));
-        contest.step();
-        let moving = contest.units().chunks(UNIT_NUMBERS).filter(|unit| unit[7] == 1.0).count();
-        assert_eq!(moving, raiders.len());
+        let moving = |contest: &Contest| {
+            contest.units().chunks(UNIT_NUMBERS).filter(|unit| unit[7] == 1.0).count()
+        };
+        assert_eq!(
+            moving(&contest),
+            raiders.len(),
+            "at once, before the server can have heard of it"
+        );
+        assert!(!contest.unofficial().is_empty());
+        contest.advance(Span::millis(250));
+        assert!(!contest.unofficial().is_empty(), "the answer is still on its way");
+        (0..3).for_each(|_| contest.advance(Span::millis(250)));
+        assert!(contest.unofficial().is_empty(), "the server has said so");
+        assert_eq!(moving(&contest), raiders.len());
         let far = Request { place: contest.content().homes()[1].altar, ..march };
         assert_eq!(contest.ask_for(&raiders, &far), Err(Denial::Unreachable));
         assert_eq!(contest.ask_for(&[], &far), Err(Denial::Nobody));

@@ -1,6 +1,7 @@
 //! The page on which the arena is played in a browser: one canvas, some HTML, the same rules and the same library as
 //! the server; and the theatre and Islands, pages of their own. Each has a wasm of its own, by the features `play`,
-//! `theatre` and `islands`, so that none loads what another needs. What knows no browser is built and tested natively too.
+//! `theatre` and `islands`, so that none loads what another needs. What knows no browser is built and tested natively
+//! too.
 
 // Natively there is no page that would use it.
 #![cfg_attr(not(target_arch = "wasm32"), allow(dead_code))]

@@ -12,6 +12,8 @@ const ASKED_MAX: usize = 2_000;
 /// Ticks: an opening's buildings stand, and the bots have met.
 const OPENING_TICKS: u32 = 900;
 const WAR_TICKS: u32 = 2_400;
+/// So often 75 seconds are more than a contest lasts.
+const SKIPS: u32 = 12;
 const RAIDER: u64 = 1;
 const TOWER: u64 = 2;
 const BRIDGE: u64 = 3;
@@ -43,15 +45,17 @@ async fn opens(page: &Page<'_>) -> Result<()> {
     press(page, "e", false).await?;
     let altar = place(page, "homes", 0).await?;
     press(page, "t", false).await?;
-    click(page, (altar.0 + 0.5, altar.1 - 2.5), 0).await?;
+    let ground = free_ground(page, altar).await?;
+    click(page, ground, 0).await?;
     ensure!(page.status().await?["mode"] == "", "the tower is refused: {}", page.status().await?["toast"]);
     let shore = shore(page, altar).await?;
     press(page, "b", false).await?;
     click(page, shore, 0).await?;
     ensure!(page.status().await?["mode"] == "", "the bridge is refused: {}", page.status().await?["toast"]);
-    // Its tower costs what five raiders would.
+    // A tower costs more than five raiders leave: here or by the server, it is refused in words.
     press(page, "e", true).await?;
-    ensure!(page.status().await?["toast"] == "Not enough crystals.", "{}", page.status().await?["toast"]);
+    let is_refused = |status: &Value| status["toast"] == "Not enough crystals.";
+    until(page, "refused", is_refused).await?;
     ask(page, &format!("window.sametick.skip({OPENING_TICKS})")).await?;
     let status = later(page).await?;
     let built = |kind: u64| list(&status, "built").iter().any(|one| one["kind"] == kind && one["built"] == 1);
@@ -73,7 +77,6 @@ async fn leads(page: &Page<'_>) -> Result<()> {
     ensure!(selected == Some(raiders.len() as u64), "a box around raiders selects {selected:?}");
     let altar = place(page, "homes", 0).await?;
     click(page, (altar.0 - 2.5, altar.1 + 2.5), 2).await?;
-    ask(page, "window.sametick.skip(4)").await?;
     let status = later(page).await?;
     let moving = list(&status, "own").iter().filter(|unit| unit["kind"] == RAIDER && unit["moving"] == true).count();
     ensure!(moving == raiders.len(), "{moving} of {} go: {}", raiders.len(), status["toast"]);
@@ -106,13 +109,29 @@ async fn fights(page: &Page<'_>, address: &str) -> Result<()> {
     ask(page, &format!("window.sametick.look({0}, {0}, 11)", side / 2.0)).await?;
     later(page).await?;
     page.picture("islands-afar").await?;
-    ask(page, "window.sametick.skip(18000)").await?;
+    for _ in 0..SKIPS {
+        ask(page, "window.sametick.skip(1500)").await?;
+    }
     let status = until(page, "at its end", |status| status["over"] == true).await?;
     ensure!(status["winner"].as_i64() >= Some(-1), "{status}");
     let is_open = "document.getElementById('end').open";
     until_true(page, is_open).await?;
     page.picture("islands-end").await?;
     Ok(())
+}
+
+/// Land near an altar on which nothing stands.
+async fn free_ground(page: &Page<'_>, altar: (f64, f64)) -> Result<(f64, f64)> {
+    let find = format!(
+        "(() => {{ const status = window.sametick.status(); \
+         const taken = [...status.springs, ...status.built.map((one) => [one.cellX, one.cellY])]; \
+         for (let y = {1} - 4; y < {1} + 4; y++) for (let x = {0} - 5; x < {0} + 5; x++) {{ \
+         const near = taken.some(([tx, ty]) => Math.max(Math.abs(tx - x), Math.abs(ty - y)) <= 1); \
+         if (window.sametick.isOpen(x, y) && !near) return [x + 0.5, y + 0.5]; }} return null; }})()",
+        altar.0, altar.1
+    );
+    let found = page.ask(&find).await?;
+    found[0].as_f64().zip(found[1].as_f64()).context("there is no free ground")
 }
 
 /// Water next to an altar's island, to one of the four sides.
@@ -161,7 +180,8 @@ async fn click(page: &Page<'_>, (x, y): (f64, f64), button: u8) -> Result<()> {
     let click = format!(
         "(() => {{ const [x, y] = window.sametick.toScreen({x}, {y}); for (const kind of {kinds}) \
          document.getElementById('view').dispatchEvent(new MouseEvent(kind, \
-         {{ clientX: x, clientY: y, button: {button}, detail: 1, bubbles: true, cancelable: true }})); return true; }})()"
+         {{ clientX: x, clientY: y, button: {button}, detail: 1, bubbles: true, cancelable: true }})); \
+         return true; }})()"
     );
     ask(page, &click).await
 }
@@ -180,7 +200,7 @@ async fn drag(page: &Page<'_>, from: (f64, f64), to: (f64, f64)) -> Result<()> {
 /// After some more frames.
 async fn later(page: &Page<'_>) -> Result<Value> {
     let frames = page.status().await?["frames"].as_u64().unwrap_or(0);
-    until(page, "drawn again", |status| status["frames"].as_u64() > Some(frames + 12)).await
+    until(page, "drawn again", |status| status["frames"].as_u64() > Some(frames + 3)).await
 }
 
 async fn until(page: &Page<'_>, what: &str, is_so: impl Fn(&Value) -> bool) -> Result<Value> {

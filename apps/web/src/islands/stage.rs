@@ -12,11 +12,11 @@ pub struct Skirmish(Contest);
 
 #[wasm_bindgen]
 impl Skirmish {
-    /// The contest of a seed for so many players, with settlers or with war.
+    /// The contest of a seed for so many players, with settlers or with war, over a line of this ping.
     #[wasm_bindgen(constructor)]
-    pub fn new(seed: u32, players: u8, is_war: bool) -> Skirmish {
+    pub fn new(seed: u32, players: u8, is_war: bool, ping_ms: u32) -> Skirmish {
         let opening = if is_war { Opening::War } else { Opening::Settlers };
-        Self(Contest::new(seed.into(), players, opening))
+        Self(Contest::new(seed.into(), players, opening, Span::millis(ping_ms.into())))
     }
 
     /// Lets time pass.
@@ -26,7 +26,7 @@ impl Skirmish {
 
     /// Lets so many ticks pass at once, for tests and pictures.
     pub fn skip(&mut self, ticks: u32) {
-        (0..ticks).for_each(|_| self.0.step());
+        self.0.skip(ticks);
     }
 
     /// Has a bot play for the hand, or gives the hand back.
@@ -101,6 +101,11 @@ impl Skirmish {
     /// What everything costs, as JSON.
     pub fn tables() -> String {
         tables()
+    }
+
+    /// What the server has denied though it looked lawful here, in words; empty if nothing.
+    pub fn denied(&mut self) -> String {
+        said(self.0.take_denial().map_or(Ok(()), Err))
     }
 
     /// Units go to a place, fighting or not.
