@@ -1,0 +1,180 @@
+//! Snapshots in as few bytes as the game's own past allows: every number predicted from what both ends
+//! hold, and only the surprise coded, with chances from tables frozen per game.
+//!
+//! No state is kept per connection: what a message means follows from the tables and from the lineage of
+//! its base alone, so loss cannot put two ends apart.
+
+mod plan;
+pub mod range;
+mod space;
+mod tables;
+pub mod train;
+mod tree;
+mod turn;
+mod walk;
+
+pub use plan::Hint;
+pub use tables::Tables;
+pub use walk::Lineage;
+
+use crate::bits::Malformed;
+use crate::record::Layout;
+use crate::table::Table;
+use range::{Decoder, Encoder};
+use tree::{Decide, Features, FlagModel, NumberModel};
+use walk::{Memory, Port, Subject, Walk};
+
+/// Writes and reads snapshots with one game's tables. What it keeps is memory only.
+#[derive(Debug)]
+pub struct Compact {
+    tables: Tables,
+    memory: Memory,
+    bytes: Vec<u8>,
+}
+
+impl Compact {
+    /// A codec with these tables.
+    pub fn new(tables: Tables) -> Self {
+        Self { tables, memory: Memory::default(), bytes: Vec::new() }
+    }
+
+    /// Its tables.
+    pub fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    /// Writes what a receiver who holds the lineage needs to see what is in sight in `now`.
+    pub fn write(&mut self, layouts: &[Layout], lineage: &Lineage<'_>, now: &Table) -> &[u8] {
+        let mut port = Writing(Encoder::reusing(std::mem::take(&mut self.bytes)));
+        Walk::new(layouts, &self.tables, lineage, &mut self.memory, &mut port)
+            .snapshot(Some(now), None);
+        self.bytes = port.0.finish();
+        &self.bytes
+    }
+
+    /// Reads into `now` what was written with the same lineage. On a message that nobody writes, `now` is
+    /// of no use.
+    pub fn read(
+        &mut self,
+        layouts: &[Layout],
+        lineage: &Lineage<'_>,
+        bytes: &[u8],
+        now: &mut Table,
+    ) -> Result<(), Malformed> {
+        now.copy_from(lineage.base);
+        let mut port = Reading { decoder: Decoder::new(bytes), failed: false };
+        Walk::new(layouts, &self.tables, lineage, &mut self.memory, &mut port)
+            .snapshot(None, Some(now));
+        if port.failed() { Err(Malformed) } else { port.decoder.finish() }
+    }
+}
+
+struct Writing(Encoder);
+
+impl Port for Writing {
+    #[inline(always)]
+    fn flag(&mut self, _: Subject, model: &FlagModel, known: &Features, value: bool) -> bool {
+        self.0.decide(model.chance(known), value)
+    }
+    #[inline(always)]
+    fn number(&mut self, _: Subject, model: &NumberModel, known: &Features, value: i32) -> i32 {
+        model.code(&mut self.0, known, value)
+    }
+    #[inline(always)]
+    fn raw(&mut self, _: Subject, bits: u32, value: u32) -> u32 {
+        Decide::raw(&mut self.0, bits, value)
+    }
+}
+
+struct Reading<'a> {
+    decoder: Decoder<'a>,
+    failed: bool,
+}
+
+impl Port for Reading<'_> {
+    #[inline(always)]
+    fn flag(&mut self, _: Subject, model: &FlagModel, known: &Features, _: bool) -> bool {
+        self.decoder.bit(model.chance(known))
+    }
+    #[inline(always)]
+    fn number(&mut self, _: Subject, model: &NumberModel, known: &Features, _: i32) -> i32 {
+        model.code(&mut self.decoder, known, 0)
+    }
+    #[inline(always)]
+    fn raw(&mut self, _: Subject, bits: u32, _: u32) -> u32 {
+        self.decoder.raw(bits)
+    }
+    fn fail(&mut self) {
+        self.failed = true;
+    }
+    #[inline(always)]
+    fn failed(&self) -> bool {
+        self.failed || self.decoder.is_past_end()
+    }
+}
+
+impl Compact {
+    /// Adds to `costs` what a snapshot would cost, by kind and field.
+    pub fn explain(
+        &mut self,
+        layouts: &[Layout],
+        lineage: &Lineage<'_>,
+        now: &Table,
+        costs: &mut Costs,
+    ) {
+        Walk::new(layouts, &self.tables, lineage, &mut self.memory, costs)
+            .snapshot(Some(now), None);
+    }
+}
+
+/// Where the bits go.
+#[derive(Debug, Default)]
+pub struct Costs {
+    by_subject: std::collections::BTreeMap<Subject, (f64, u64)>,
+}
+
+impl Costs {
+    fn add(&mut self, about: Subject, bits: f64) {
+        let cost = self.by_subject.entry(about).or_default();
+        cost.0 += bits;
+        cost.1 += 1;
+    }
+
+    /// A name, the bits and how often for everything.
+    pub fn rows(&self, layouts: &[Layout]) -> Vec<(String, f64, u64)> {
+        let name = |subject: &Subject| {
+            format!(
+                "{:?} {}",
+                subject,
+                match (subject.kind, subject.part) {
+                    (Some(kind), walk::Part::Word(word)) =>
+                        layouts[usize::from(kind)].words()[usize::from(word)].name.clone(),
+                    _ => String::new(),
+                }
+            )
+        };
+        self.by_subject
+            .iter()
+            .map(|(subject, (bits, count))| (name(subject), *bits, *count))
+            .collect()
+    }
+}
+
+impl Port for Costs {
+    fn flag(&mut self, about: Subject, model: &FlagModel, known: &Features, value: bool) -> bool {
+        let mut price = tree::Price::default();
+        price.decide(model.chance(known), value);
+        self.add(about, price.bits);
+        value
+    }
+    fn number(&mut self, about: Subject, model: &NumberModel, known: &Features, value: i32) -> i32 {
+        let mut price = tree::Price::default();
+        model.code(&mut price, known, value);
+        self.add(about, price.bits);
+        value
+    }
+    fn raw(&mut self, about: Subject, bits: u32, value: u32) -> u32 {
+        self.add(about, f64::from(bits));
+        value
+    }
+}

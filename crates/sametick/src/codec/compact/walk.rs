@@ -1,0 +1,837 @@
+//! The one walk over a snapshot that writing, reading, training and explaining share: it says what is
+//! coded, in which order, with what known. Which way the values go is the port's business.
+
+use super::plan::{Mode, NONE, Plan, float_range, from_order, to_order};
+use super::range::RAW_BITS_MAX;
+use super::space::{Motion, Rumour, Space};
+use super::tables::{KindTables, Tables};
+use super::tree::{FRACTION_BITS, Features, FlagModel, Inputs, NumberModel};
+use super::turn::{self, Turn};
+use crate::entity::EntityId;
+use crate::record::{Layout, ROW_WORDS};
+use crate::slots::{CHUNK_SLOTS, Slots, places};
+use crate::table::{Head, Table};
+use std::ops::Range;
+
+/// What both ends have: the base, and what was known before it, as far as both still hold that.
+#[derive(Clone, Copy, Debug)]
+pub struct Lineage<'a> {
+    /// What the snapshot is written against.
+    pub base: &'a Table,
+    /// What the base was written against.
+    pub before: Option<&'a Table>,
+    /// And what that was.
+    pub earlier: Option<&'a Table>,
+    /// How many ticks lie between the snapshot and its base, that and the one before, and so on.
+    pub spans: [u32; 3],
+}
+
+impl<'a> Lineage<'a> {
+    /// Nothing is known but the base.
+    pub fn of(base: &'a Table) -> Self {
+        Self { base, before: None, earlier: None, spans: [1; 3] }
+    }
+}
+
+/// What a decision or a number is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Subject {
+    /// The entity's kind; none for what is about all of them.
+    pub(crate) kind: Option<u8>,
+    pub(crate) part: Part,
+}
+
+/// See [`Subject`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Part {
+    /// Whether there are more chunks than in the base.
+    MoreChunks,
+    /// Whether the same of a chunk are in sight.
+    SameSight,
+    /// Whether a slot is in sight.
+    InSight,
+    /// Whether a chunk has strangers.
+    Strangers,
+    /// Whether a slot's tenant is another.
+    Stranger,
+    Generation,
+    Kind,
+    /// Whether an entity changed.
+    Changed,
+    /// A word's number.
+    Word(u8),
+    /// Whether a float is exactly what its number says, and what it is if not.
+    OnGrid(u8),
+    OffGrid(u8),
+    /// An axis of a turn; never coded itself.
+    Turn(u8),
+}
+
+/// Where the values go to or come from.
+pub(crate) trait Port {
+    /// A decision: the one given, or the one read.
+    fn flag(&mut self, about: Subject, model: &FlagModel, known: &Features, value: bool) -> bool;
+    /// A number.
+    fn number(&mut self, about: Subject, model: &NumberModel, known: &Features, value: i32) -> i32;
+    /// Bits of which nothing is known.
+    fn raw(&mut self, about: Subject, bits: u32, value: u32) -> u32;
+    /// Tells what was predicted from what, and what came; only training listens.
+    #[inline(always)]
+    fn learn(&mut self, _about: Subject, _known: &Features, _inputs: &Inputs, _came: i32) {}
+    /// What is read makes no sense.
+    fn fail(&mut self) {}
+    fn failed(&self) -> bool {
+        false
+    }
+}
+
+/// The places of the features.
+pub(crate) mod feature {
+    pub(crate) const PREDICTED: usize = 0;
+    pub(crate) const PREDICTED_SIZE: usize = 1;
+    pub(crate) const FRACTION: usize = 2;
+    pub(crate) const SPEED: usize = 3;
+    pub(crate) const ACCELERATION: usize = 4;
+    pub(crate) const SPREAD: usize = 5;
+    pub(crate) const RESIDUAL: usize = 6;
+    pub(crate) const RESIDUAL_SIZE: usize = 7;
+    pub(crate) const RESIDUAL_BEFORE: usize = 8;
+    pub(crate) const RESIDUALS: usize = 9;
+    pub(crate) const CHANGED_SO_FAR: usize = 10;
+    pub(crate) const VALUE: usize = 11;
+    pub(crate) const RECENT_SIZE: usize = 12;
+    pub(crate) const RECENT: usize = 13;
+    pub(crate) const SPAN: usize = 14;
+    pub(crate) const RATE_CHANGE: usize = 15;
+    pub(crate) const ACQUAINTANCE: usize = 16;
+    pub(crate) const CHANGED_BEFORE: usize = 17;
+    pub(crate) const NEIGHBOURS: usize = 18;
+    pub(crate) const NEIGHBOURS_MISSED: usize = 19;
+    pub(crate) const LEADER_DISTANCE: usize = 20;
+    pub(crate) const PLACE_SPEED: usize = 21;
+    pub(crate) const PLACE_ACCELERATION: usize = 22;
+    pub(crate) const LEADER_GAP: usize = 23;
+    pub(crate) const NEIGHBOUR_GAP: usize = 24;
+    pub(crate) const TAG: usize = 25;
+    pub(crate) const SECOND_TAG: usize = 26;
+    pub(crate) const CHANGED_EARLIER: usize = 27;
+    pub(crate) const CHANGED_LATELY: usize = 28;
+    pub(crate) const MOVED: usize = 29;
+    pub(crate) const MISSED: usize = 30;
+    pub(crate) const HEIGHT: usize = 31;
+}
+use feature as f;
+
+/// Room that is used again from snapshot to snapshot; nothing in it outlives one.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    space: Space,
+    order: Vec<(u32, u16)>,
+    heads: Vec<(u16, Head)>,
+    recent: Vec<Vec<Recent>>,
+    row: Vec<u32>,
+}
+
+/// What this snapshot's entities of a kind showed of a word so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Recent {
+    residual: i32,
+    size: i32,
+    delta: i32,
+}
+
+pub(crate) struct Walk<'a, P> {
+    pub(crate) layouts: &'a [Layout],
+    pub(crate) tables: &'a Tables,
+    pub(crate) lineage: &'a Lineage<'a>,
+    pub(crate) memory: &'a mut Memory,
+    pub(crate) port: &'a mut P,
+    changed_lately: i32,
+}
+
+/// One entity while it is coded.
+struct Entity<'a> {
+    kind: u8,
+    plan: &'a Plan,
+    tables: &'a KindTables,
+    layout: &'a Layout,
+    base: &'a [u32],
+    before: &'a [u32],
+    earlier: &'a [u32],
+    truth: Option<&'a [u32]>,
+    known: Features,
+    rumour: Rumour,
+    led: [i32; 3],
+    motion: Motion,
+}
+
+const ONE: i32 = 1 << FRACTION_BITS;
+
+impl<'a, P: Port> Walk<'a, P> {
+    pub(crate) fn new(
+        layouts: &'a [Layout],
+        tables: &'a Tables,
+        lineage: &'a Lineage<'a>,
+        memory: &'a mut Memory,
+        port: &'a mut P,
+    ) -> Self {
+        memory.space.clear();
+        memory.row.resize(ROW_WORDS, 0);
+        memory.recent.resize(layouts.len(), Vec::new());
+        for (recent, layout) in memory.recent.iter_mut().zip(layouts) {
+            recent.clear();
+            recent.resize(layout.len(), Recent::default());
+        }
+        Self { layouts, tables, lineage, memory, port, changed_lately: 0 }
+    }
+
+    /// Walks a whole snapshot: from `truth`, or into `now`, which is a copy of the base.
+    pub(crate) fn snapshot(&mut self, truth: Option<&'a Table>, mut now: Option<&mut Table>) {
+        let base = self.lineage.base;
+        let visible = self.sight(truth.map(|truth| &truth.visible));
+        let mut heads = std::mem::take(&mut self.memory.heads);
+        heads.clear();
+        self.heads(truth, &visible, &mut heads);
+        if !self.port.failed() {
+            self.arrange(&heads);
+            for index in 0..self.memory.order.len() {
+                let (_, place) = self.memory.order[index];
+                let (slot, head) = heads[usize::from(place)];
+                let layout = &self.layouts[usize::from(head.kind)];
+                let words = truth.map(|truth| truth.record(usize::from(slot), layout));
+                let changed = self.entity(usize::from(slot), head, words);
+                if self.port.failed() {
+                    break;
+                }
+                if let Some(now) = now.as_deref_mut().filter(|_| changed) {
+                    let row = &self.memory.row[..layout.len()];
+                    now.place(head, layout).copy_from_slice(row);
+                }
+            }
+        }
+        debug_assert!(base.visible.len() <= crate::ENTITY_SLOTS_MAX);
+        self.memory.heads = heads;
+        if let Some(now) = now {
+            now.visible = visible;
+        }
+    }
+
+    /// Who is in sight.
+    fn sight(&mut self, truth: Option<&Slots>) -> Slots {
+        let base = &self.lineage.base.visible;
+        let used = |slots: &Slots| {
+            slots.chunks().iter().rposition(|chunk| *chunk != 0).map_or(0, |last| last + 1)
+        };
+        let (known, actual) = (used(base), truth.map_or(0, used));
+        let mut features = Features::default();
+        let general = &self.tables.general;
+        let about = |part| Subject { kind: None, part };
+        let mut chunks = known;
+        if self.port.flag(about(Part::MoreChunks), &general.more_chunks, &features, actual > known)
+        {
+            chunks = self.port.raw(about(Part::MoreChunks), 8, actual as u32) as usize;
+            if chunks <= known || chunks * CHUNK_SLOTS > crate::ENTITY_SLOTS_MAX {
+                self.port.fail();
+                return Slots::default();
+            }
+        }
+        let mut visible = Slots::default();
+        for chunk in 0..chunks {
+            let was = base.chunks().get(chunk).copied().unwrap_or(0);
+            let is = truth.and_then(|truth| truth.chunks().get(chunk)).copied().unwrap_or(0);
+            features[0] = was.count_ones().cast_signed();
+            let same =
+                self.port.flag(about(Part::SameSight), &general.same_sight, &features, is == was);
+            features[1] = i32::from(same);
+            let now = if same { was } else { self.chunk_sight(chunk, was, is) };
+            if !same && now == was {
+                self.port.fail();
+            }
+            visible.set_chunk(chunk, now);
+        }
+        visible
+    }
+
+    fn chunk_sight(&mut self, chunk: usize, was: u32, is: u32) -> u32 {
+        let mut now = 0;
+        let mut features = Features::default();
+        for place in 0..CHUNK_SLOTS {
+            let slot = chunk * CHUNK_SLOTS + place;
+            let head = self.lineage.base.head(slot);
+            let was_visible = was >> place & 1 != 0;
+            let before = self.lineage.before.is_some_and(|table| table.visible.contains(slot));
+            features[0] = i32::from(was_visible);
+            features[1] = head.map_or(-1, |head| i32::from(head.kind));
+            features[2] = i32::from(before);
+            features[3] =
+                (now ^ was).count_ones().cast_signed() - (was >> place).count_ones().cast_signed();
+            let about = Subject { kind: None, part: Part::InSight };
+            let model = &self.tables.general.in_sight;
+            if self.port.flag(about, model, &features, is >> place & 1 != 0) {
+                now |= 1 << place;
+            }
+            features[4] = i32::from((now >> place & 1 != 0) != was_visible);
+        }
+        now
+    }
+
+    /// Who stands in each slot in sight.
+    fn heads(&mut self, truth: Option<&Table>, visible: &Slots, heads: &mut Vec<(u16, Head)>) {
+        let base = self.lineage.base;
+        let mut features = Features::default();
+        for (chunk, members) in visible.chunks().iter().enumerate() {
+            let first = chunk * CHUNK_SLOTS;
+            let known = places(*members).filter(|place| base.head(first + place).is_some());
+            let known = known.fold(0u32, |known, place| known | 1 << place);
+            let differs = |place: usize| {
+                truth.is_some_and(|truth| truth.head(first + place) != base.head(first + place))
+            };
+            let any = places(known).any(differs);
+            let about = |part| Subject { kind: None, part };
+            features[0] = known.count_ones().cast_signed();
+            let model = &self.tables.general.strangers;
+            let any = known != 0 && self.port.flag(about(Part::Strangers), model, &features, any);
+            for place in places(*members) {
+                let slot = first + place;
+                let mut head = base.head(slot);
+                let mut is_stranger = head.is_none();
+                if let Some(old) = head.filter(|_| any) {
+                    let mut asked = Features::default();
+                    asked[0] = i32::from(old.kind);
+                    asked[1] = i32::from(base.visible.contains(slot));
+                    let model = &self.tables.general.stranger;
+                    is_stranger =
+                        self.port.flag(about(Part::Stranger), model, &asked, differs(place));
+                }
+                if is_stranger {
+                    head = self.stranger(
+                        slot,
+                        base.head(slot),
+                        truth.and_then(|truth| truth.head(slot)),
+                    );
+                }
+                let Some(head) = head else { return self.port.fail() };
+                heads.push((slot as u16, head));
+            }
+        }
+    }
+
+    fn stranger(&mut self, slot: usize, old: Option<Head>, truth: Option<Head>) -> Option<Head> {
+        let about = |part| Subject { kind: None, part };
+        let mut features = Features::default();
+        features[0] = old.map_or(-1, |head| i32::from(head.kind));
+        features[1] = (slot / CHUNK_SLOTS) as i32;
+        let general = &self.tables.general;
+        let guess = old.map_or(0, |head| head.id.generation().cast_signed()) + 1;
+        let generation =
+            truth.map_or(0, |head| head.id.generation().cast_signed()).wrapping_sub(guess);
+        let kind = truth.map_or(0, |head| i32::from(head.kind));
+        let kind = self.port.number(about(Part::Kind), &general.kind, &features, kind);
+        features[2] = i32::from(old.is_some_and(|old| i32::from(old.kind) == kind));
+        let generation =
+            self.port.number(about(Part::Generation), &general.generation, &features, generation);
+        let kind =
+            u8::try_from(kind).ok().filter(|kind| usize::from(*kind) < self.layouts.len())?;
+        let generation = u32::try_from(generation.wrapping_add(guess)).ok()?;
+        let head = Head { id: EntityId::new(slot, generation)?, kind };
+        // A stranger is somebody else.
+        (Some(head) != old).then_some(head)
+    }
+
+    /// Leaders first, then those who are known, the nearest to the leader first, then strangers.
+    fn arrange(&mut self, heads: &[(u16, Head)]) {
+        let base = self.lineage.base;
+        let is_known = |slot: u16, head: &Head| base.head(usize::from(slot)) == Some(*head);
+        let leads = |head: &Head| self.tables.kinds[usize::from(head.kind)].plan.leads;
+        let leader = heads.iter().find(|(slot, head)| leads(head) && is_known(*slot, head));
+        let leader = leader.and_then(|(slot, head)| self.place_of(usize::from(*slot), head));
+        let order = &mut self.memory.order;
+        order.clear();
+        for (index, (slot, head)) in heads.iter().enumerate() {
+            let key = if leads(head) {
+                0
+            } else if !is_known(*slot, head) {
+                u32::MAX
+            } else {
+                let plan = &self.tables.kinds[usize::from(head.kind)].plan;
+                let place = place_of(base, self.layouts, plan, usize::from(*slot), head);
+                1 + place.zip(leader).map_or(0, |(place, leader)| distance(&place, &leader))
+            };
+            order.push((key, index as u16));
+        }
+        order.sort_unstable();
+    }
+
+    fn place_of(&self, slot: usize, head: &Head) -> Option<[i32; 3]> {
+        let plan = &self.tables.kinds[usize::from(head.kind)].plan;
+        place_of(self.lineage.base, self.layouts, plan, slot, head)
+    }
+
+    /// Codes one entity into the row; says whether it changed.
+    fn entity(&mut self, slot: usize, head: Head, truth: Option<&'a [u32]>) -> bool {
+        let tables: &'a Tables = self.tables;
+        let layouts: &'a [Layout] = self.layouts;
+        let layout = &layouts[usize::from(head.kind)];
+        let tables = &tables.kinds[usize::from(head.kind)];
+        let plan = &tables.plan;
+        let lineage = self.lineage;
+        let is_known = lineage.base.head(slot) == Some(head);
+        let base = if is_known { lineage.base.record(slot, layout) } else { layout.initial() };
+        let older = |table: Option<&'a Table>, newer: &'a [u32]| {
+            let table = table.filter(|table| is_known && table.head(slot) == Some(head));
+            table.map_or(newer, |table| table.record(slot, layout))
+        };
+        let before = older(lineage.before, base);
+        let earlier = older(lineage.earlier, before);
+        let mut entity = Entity {
+            kind: head.kind,
+            plan,
+            tables,
+            layout,
+            base,
+            before,
+            earlier,
+            truth,
+            known: Features::default(),
+            rumour: Rumour::default(),
+            led: [0; 3],
+            motion: Motion::default(),
+        };
+        let was_visible = lineage.base.visible.contains(slot);
+        entity.known[f::ACQUAINTANCE] = if is_known { i32::from(!was_visible) } else { 2 };
+        entity.known[f::SPAN] = lineage.spans[0].min(64).cast_signed();
+        entity.introduce(&self.memory.space, lineage, self.changed_lately);
+        let is_changed = truth.is_some_and(|truth| truth != base);
+        let about = Subject { kind: Some(head.kind), part: Part::Changed };
+        if is_known {
+            let changed = self.port.flag(about, &tables.changed, &entity.known, is_changed);
+            self.changed_lately += ((i32::from(changed) << 8) - self.changed_lately) / 8;
+            if !changed {
+                return false;
+            }
+        }
+        self.words(&mut entity);
+        let row = &self.memory.row[..layout.len()];
+        if is_known && row == base || !layout.admits(row) {
+            self.port.fail();
+        }
+        true
+    }
+
+    /// Codes the words of an entity that changed, and tells the space how it moved.
+    fn words(&mut self, entity: &mut Entity<'a>) {
+        let plan = entity.plan;
+        let mut has_place = plan.place != NONE && entity.known[f::ACQUAINTANCE] < 2;
+        if has_place {
+            let place = entity.motion.from;
+            entity.rumour = self.memory.space.listen(&place, plan.radius);
+            entity.heed();
+        }
+        for word in &plan.order {
+            let word = usize::from(*word);
+            if plan.rotation != NONE
+                && (usize::from(plan.rotation)..usize::from(plan.rotation) + 4).contains(&word)
+            {
+                if word == usize::from(plan.rotation) {
+                    self.rotation(entity, word);
+                }
+            } else {
+                self.word(entity, word);
+            }
+            if self.port.failed() {
+                return;
+            }
+        }
+        has_place &= entity.motion.by != [0; 3] || entity.motion.turn != [0; 3];
+        if has_place {
+            if plan.leads && self.memory.space.leader.is_none() {
+                self.memory.space.leader = Some(entity.motion);
+            } else if !plan.leads {
+                self.memory.space.add(entity.motion, plan.radius);
+            }
+        }
+    }
+
+    /// Predicts a word's number from its past and from what is known already, and codes the rest.
+    fn word(&mut self, entity: &mut Entity<'a>, word: usize) {
+        let mode = entity.plan.modes[word];
+        let now = entity.truth.map_or(0, |truth| mode.number(truth[word]));
+        let recent = self.memory.recent[usize::from(entity.kind)][word];
+        let spans = &self.lineage.spans;
+        let inputs = entity.inputs(word, spans, &self.memory.row, recent.delta);
+        let at = mode.number(entity.base[word]);
+        let about = Subject { kind: Some(entity.kind), part: Part::Word(word as u8) };
+        let tables = &entity.tables.words[word];
+        let came = scaled(mode.distance(at, now));
+        self.port.learn(about, &entity.known, &inputs, came);
+        let predicted = tables.regression.predict(&entity.known, &inputs);
+        let steps = entity.expect(mode, word, at, predicted);
+        let guess = at.wrapping_add(steps);
+        entity.prepare(&inputs, predicted, steps, at, recent);
+        let missed =
+            self.port.number(about, &tables.numbers, &entity.known, mode.distance(guess, now));
+        let number = guess.wrapping_add(missed);
+        let mut value = mode.word(number);
+        if let Mode::Float { shift, times } = mode {
+            value = self.float(entity, word, value, (shift, times));
+        }
+        if !entity.layout.words()[word].admits(value) {
+            return self.port.fail();
+        }
+        self.memory.row[word] = value;
+        let delta = scaled(mode.distance(at, number));
+        self.note(entity, word, missed, delta);
+        entity.moved(word, delta, predicted);
+    }
+
+    /// What a float is beyond its number, most often nothing.
+    fn float(
+        &mut self,
+        entity: &Entity<'a>,
+        word: usize,
+        nearest: u32,
+        (shift, times): (u8, u8),
+    ) -> u32 {
+        let truth = entity.truth.map_or(0, |truth| truth[word]);
+        let about = |part| Subject { kind: Some(entity.kind), part };
+        let mut known = entity.known;
+        let mode = Mode::Float { shift, times };
+        known[f::VALUE] = i32::from(mode.word(mode.number(entity.base[word])) == entity.base[word]);
+        let part = Part::OnGrid(word as u8);
+        if self.port.flag(about(part), &entity.tables.words[word].on_grid, &known, truth == nearest)
+        {
+            return nearest;
+        }
+        let (first, more) = float_range(nearest, shift, times);
+        let index = to_order(truth).wrapping_sub(first);
+        let mut left = u32::BITS - more.leading_zeros();
+        let mut read = 0;
+        while left > 0 {
+            let bits = left.min(RAW_BITS_MAX);
+            left -= bits;
+            let piece = index >> left & ((1 << bits) - 1);
+            read = read << bits | self.port.raw(about(Part::OffGrid(word as u8)), bits, piece);
+        }
+        let value = from_order(first.wrapping_add(read));
+        if read > more || value == nearest {
+            self.port.fail();
+        }
+        value
+    }
+
+    fn note(&mut self, entity: &mut Entity<'a>, word: usize, missed: i32, delta: i32) {
+        let recent = &mut self.memory.recent[usize::from(entity.kind)][word];
+        let size = missed.saturating_abs().min(1 << 20);
+        recent.residual = missed;
+        recent.size += (size * 16 - recent.size) / 4;
+        recent.delta = delta;
+        let known = &mut entity.known;
+        known[f::RESIDUAL_BEFORE] = known[f::RESIDUAL];
+        known[f::RESIDUAL] = missed;
+        known[f::RESIDUAL_SIZE] = size;
+        known[f::RESIDUALS] = (known[f::RESIDUALS] + size).min(1 << 24);
+        known[f::CHANGED_SO_FAR] += i32::from(delta != 0);
+    }
+
+    /// Codes four words as one rotation: the base turned as predicted, then what that missed.
+    fn rotation(&mut self, entity: &mut Entity<'a>, first: usize) {
+        let max = entity.layout.words()[first + 1].max;
+        let unpack = |words: &[u32]| turn::unpack(&words[first..first + 4], max);
+        let base = unpack(entity.base);
+        let turned = turn::between(&unpack(entity.before), &base);
+        let turned_before = turn::between(&unpack(entity.earlier), &unpack(entity.before));
+        let came = entity.truth.map(|truth| turn::between(&base, &unpack(truth)));
+        let inputs = entity.turn_inputs(&turned, &turned_before, self.memory.space.leader);
+        entity.known[f::SPEED] = turned.iter().map(|part| part.abs()).sum();
+        entity.known[f::ACCELERATION] =
+            (0..3).map(|axis| (turned[axis] - turned_before[axis]).abs()).sum();
+        let mut predicted: Turn = [0; 3];
+        for axis in 0..3 {
+            let about = Subject { kind: Some(entity.kind), part: Part::Turn(axis as u8) };
+            self.port.learn(about, &entity.known, &inputs[axis], came.map_or(0, |came| came[axis]));
+            predicted[axis] = entity.tables.turns[axis].predict(&entity.known, &inputs[axis]);
+            predicted[axis] = predicted[axis].clamp(-(1 << 15), 1 << 15);
+        }
+        let guess = turn::apply(&predicted, &base);
+        self.components(entity, first, &guess, &predicted);
+        let row = &self.memory.row;
+        let turn = turn::between(&base, &unpack(row));
+        entity.motion.turn = turn;
+        entity.motion.turn_missed = std::array::from_fn(|axis| turn[axis] - predicted[axis]);
+    }
+
+    fn components(
+        &mut self,
+        entity: &mut Entity<'a>,
+        first: usize,
+        guess: &turn::Quaternion,
+        by: &Turn,
+    ) {
+        let max = entity.layout.words()[first + 1].max;
+        let truth = entity.truth.map(|truth| &truth[first..first + 4]);
+        let (likely, lead) = turn::largest(guess);
+        let kind = entity.kind;
+        let subject = |word: usize| Subject { kind: Some(kind), part: Part::Word(word as u8) };
+        entity.known[f::SPREAD] = lead;
+        entity.known[f::PREDICTED_SIZE] = by.iter().map(|part| part.abs()).sum();
+        entity.known[f::PREDICTED] = likely as i32 - entity.base[first].cast_signed();
+        let wrapped = |value: i32| value << 30 >> 30;
+        let missed = wrapped(truth.map_or(0, |truth| truth[0].cast_signed()) - likely as i32);
+        let model = &entity.tables.words[first].numbers;
+        let missed = self.port.number(subject(first), model, &entity.known, missed);
+        let largest = (likely as i32 + missed) & 3;
+        if wrapped(missed) != missed {
+            return self.port.fail();
+        }
+        self.memory.row[first] = largest.cast_unsigned();
+        let words = turn::pack(guess, largest as usize, max);
+        let is_same = largest.cast_unsigned() == entity.base[first];
+        for (index, predicted) in words.into_iter().enumerate() {
+            let word = first + 1 + index;
+            let guess = ((predicted + ONE / 2) >> FRACTION_BITS).clamp(0, max.cast_signed());
+            let at = if is_same { entity.base[word].cast_signed() } else { guess };
+            let recent = self.memory.recent[usize::from(entity.kind)][word];
+            entity.known[f::PREDICTED] = guess - at;
+            entity.known[f::FRACTION] = predicted - (guess << FRACTION_BITS);
+            entity.known[f::VALUE] = guess;
+            (entity.known[f::RECENT_SIZE], entity.known[f::RECENT]) =
+                (recent.size, recent.residual);
+            let now = truth.map_or(0, |truth| truth[index + 1].cast_signed());
+            let model = &entity.tables.words[word].numbers;
+            let missed = self.port.number(subject(word), model, &entity.known, now - guess);
+            let value = guess.wrapping_add(missed).cast_unsigned();
+            if value > max {
+                return self.port.fail();
+            }
+            self.memory.row[word] = value;
+            self.note(entity, word, missed, i32::from(value != entity.base[word]));
+        }
+    }
+}
+
+fn place_of(
+    base: &Table,
+    layouts: &[Layout],
+    plan: &Plan,
+    slot: usize,
+    head: &Head,
+) -> Option<[i32; 3]> {
+    let first = usize::from(plan.place);
+    if plan.place == NONE {
+        return None;
+    }
+    let words = base.record(slot, &layouts[usize::from(head.kind)]);
+    Some(std::array::from_fn(|axis| plan.modes[first + axis].number(words[first + axis])))
+}
+
+/// How far apart two places are, in no unit in particular.
+#[inline]
+fn distance(left: &[i32; 3], right: &[i32; 3]) -> u32 {
+    let axis = |axis: usize| i64::from(left[axis]) - i64::from(right[axis]);
+    let square = [axis(0), axis(1), axis(2)].map(|apart| apart * apart).iter().sum::<i64>();
+    ((square >> 4).min(1 << 30)) as u32
+}
+
+/// A distance with its bits behind the point; what is too far is cut.
+#[inline(always)]
+fn scaled(steps: i32) -> i32 {
+    steps.clamp(-(1 << 25), 1 << 25) << FRACTION_BITS
+}
+
+impl Entity<'_> {
+    /// What is known before anything of it is coded.
+    fn introduce(&mut self, space: &Space, lineage: &Lineage<'_>, changed_lately: i32) {
+        let differences = |left: &[u32], right: &[u32]| {
+            left.iter().zip(right).filter(|(left, right)| left != right).count() as i32
+        };
+        let plan = self.plan;
+        self.known[f::CHANGED_BEFORE] = differences(self.base, self.before);
+        self.known[f::CHANGED_EARLIER] = differences(self.before, self.earlier);
+        self.known[f::CHANGED_LATELY] = changed_lately;
+        for (feature, tag) in [f::TAG, f::SECOND_TAG].into_iter().zip(plan.tags) {
+            if tag != NONE {
+                self.known[feature] = self.base[usize::from(tag)].min(1 << 30).cast_signed();
+            }
+        }
+        if plan.place == NONE {
+            return;
+        }
+        let first = usize::from(plan.place);
+        let number =
+            |words: &[u32], axis: usize| plan.modes[first + axis].number(words[first + axis]);
+        let from = std::array::from_fn(|axis| number(self.base, axis));
+        self.motion.from = from;
+        self.known[f::HEIGHT] = from[2];
+        self.known[f::NEIGHBOURS] = space.crowd(&from, plan.radius);
+        if let Some(leader) = &space.leader {
+            self.known[f::LEADER_DISTANCE] =
+                distance(&from, &leader.from).min(1 << 30).cast_signed();
+        }
+        if self.known[f::CHANGED_BEFORE] > 0 || self.known[f::CHANGED_EARLIER] > 0 {
+            let (mut speed, mut acceleration) = (0, 0);
+            for axis in 0..3 {
+                let [at, before, earlier] =
+                    [self.base, self.before, self.earlier].map(|words| number(words, axis));
+                let (velocity, older) = velocities(
+                    at.wrapping_sub(before),
+                    before.wrapping_sub(earlier),
+                    &lineage.spans,
+                );
+                speed += velocity.abs() >> 2;
+                acceleration += (velocity - older).abs() >> 2;
+            }
+            self.known[f::PLACE_SPEED] = speed;
+            self.known[f::PLACE_ACCELERATION] = acceleration;
+        }
+        if space.leader.is_some() && self.known[f::LEADER_DISTANCE] < (1 << 20) {
+            self.led = space.led(&from);
+        }
+    }
+
+    /// Takes in what the leader and the neighbours did.
+    fn heed(&mut self) {
+        let plan = self.plan;
+        let first = usize::from(plan.place);
+        let (mut leader_gap, mut neighbour_gap) = (0, 0);
+        for axis in 0..3 {
+            let number = |words: &[u32]| plan.modes[first + axis].number(words[first + axis]);
+            let velocity = scaled(number(self.base).wrapping_sub(number(self.before)));
+            leader_gap += velocity.saturating_sub(self.led[axis]).saturating_abs() >> 2;
+            neighbour_gap += velocity.saturating_sub(self.rumour.swung[axis]).saturating_abs() >> 2;
+        }
+        self.known[f::LEADER_GAP] = leader_gap;
+        self.known[f::NEIGHBOUR_GAP] = if self.rumour.count > 0 { neighbour_gap } else { -1 };
+        self.known[f::NEIGHBOURS_MISSED] =
+            if self.rumour.count > 0 { self.rumour.error } else { -1 };
+    }
+
+    /// What a word's prediction is a sum of.
+    fn inputs(&mut self, word: usize, spans: &[u32; 3], row: &[u32], recent: i32) -> Inputs {
+        let mode = self.plan.modes[word];
+        let [at, before, earlier] =
+            [self.base, self.before, self.earlier].map(|words| mode.number(words[word]));
+        let (velocity, older) =
+            velocities(mode.distance(before, at), mode.distance(earlier, before), spans);
+        let mut inputs = [0; super::tree::INPUTS];
+        inputs[0] = velocity;
+        inputs[1] = velocity - older;
+        let rate = self.plan.rates[word];
+        let mut rate_change = 0;
+        if rate != NONE {
+            let rate = usize::from(rate);
+            let rate_mode = self.plan.modes[rate];
+            let span = spans[0].min(256).cast_signed();
+            let limit = |rate: i32| rate.clamp(-(1 << 18), 1 << 18);
+            let [old, new] = [self.base[rate], row[rate]].map(|word| limit(rate_mode.number(word)));
+            inputs[2] = old * span;
+            inputs[3] = new * span;
+            rate_change = new - old;
+        }
+        self.known[f::RATE_CHANGE] = rate_change.abs();
+        if self.is_place(word) {
+            let axis = word - usize::from(self.plan.place);
+            inputs[4] = self.led[axis];
+            inputs[5] = self.rumour.by[axis];
+            inputs[6] = self.rumour.swung[axis];
+            inputs[7] = self.rumour.missed[axis];
+        }
+        inputs[8] = scaled(self.known[f::RESIDUAL]);
+        inputs[9] = scaled(self.known[f::RESIDUAL_BEFORE]);
+        inputs[10] = recent;
+        inputs[11] = ONE;
+        inputs[12] = scaled(mode.distance(mode.number(self.layout.initial()[word]), at));
+        inputs[13] = mode.distance(before, at).signum() * ONE;
+        inputs
+    }
+
+    fn is_place(&self, word: usize) -> bool {
+        let first = usize::from(self.plan.place);
+        self.plan.place != NONE && (first..first + 3).contains(&word)
+    }
+
+    fn turn_inputs(&self, turned: &Turn, before: &Turn, leader: Option<Motion>) -> [Inputs; 3] {
+        let led = leader.map_or([0; 3], |leader| leader.turn);
+        let by = self.motion.by.map(|part| part.clamp(-(1 << 20), 1 << 20));
+        std::array::from_fn(|axis| {
+            [
+                turned[0],
+                turned[1],
+                turned[2],
+                turned[axis] - before[axis],
+                led[axis],
+                self.rumour.turn[axis],
+                self.rumour.turn_missed[axis],
+                by[0],
+                by[1],
+                by[2],
+                self.motion.missed[(axis + 1) % 3].clamp(-(1 << 20), 1 << 20),
+                self.motion.missed[(axis + 2) % 3].clamp(-(1 << 20), 1 << 20),
+                ONE,
+                0,
+            ]
+        })
+    }
+
+    /// How many steps a word is expected to go, within its range.
+    #[inline(always)]
+    fn expect(&self, mode: Mode, word: usize, at: i32, predicted: i32) -> i32 {
+        let steps = (predicted + ONE / 2) >> FRACTION_BITS;
+        let Mode::Integer { low } = mode else { return steps };
+        let max = i64::from(self.layout.words()[word].max);
+        let value = i64::from(at.wrapping_sub(low).cast_unsigned());
+        ((value + i64::from(steps)).clamp(0, max) - value) as i32
+    }
+
+    /// What is known when a number is coded.
+    #[inline(always)]
+    fn prepare(&mut self, inputs: &Inputs, predicted: i32, steps: i32, at: i32, recent: Recent) {
+        let known = &mut self.known;
+        known[f::PREDICTED] = steps;
+        known[f::PREDICTED_SIZE] = predicted.abs();
+        known[f::FRACTION] = predicted.wrapping_sub(steps << FRACTION_BITS);
+        known[f::SPEED] = inputs[0].abs();
+        known[f::ACCELERATION] = inputs[1].abs();
+        known[f::SPREAD] = predicted.wrapping_sub(inputs[0]).saturating_abs();
+        known[f::VALUE] = at;
+        known[f::RECENT_SIZE] = recent.size;
+        known[f::RECENT] = recent.residual;
+    }
+
+    /// Takes in how far a word went.
+    #[inline(always)]
+    fn moved(&mut self, word: usize, delta: i32, predicted: i32) {
+        for (feature, tag) in [f::TAG, f::SECOND_TAG].into_iter().zip(self.plan.tags) {
+            if usize::from(tag) == word {
+                self.known[feature] = self.known[feature].wrapping_add(delta >> FRACTION_BITS);
+            }
+        }
+        if self.is_place(word) {
+            let axis = word - usize::from(self.plan.place);
+            self.motion.by[axis] = delta;
+            self.motion.missed[axis] = delta.saturating_sub(predicted);
+            self.known[f::MOVED] =
+                (self.known[f::MOVED] + (delta.abs() >> FRACTION_BITS)).min(1 << 24);
+            self.known[f::MISSED] = (self.known[f::MISSED]
+                + (self.motion.missed[axis].saturating_abs() >> 2))
+                .min(1 << 24);
+        }
+    }
+}
+
+/// How far something goes in the time to come if it goes on as before, and as it did before that.
+#[inline(always)]
+fn velocities(last: i32, older: i32, spans: &[u32; 3]) -> (i32, i32) {
+    let (last, older) = (scaled(last), scaled(older));
+    if spans[0] == spans[1] && spans[1] == spans[2] {
+        return (last, older);
+    }
+    let share = |moved: i32, span: u32| {
+        let moved =
+            i64::from(moved) * i64::from(spans[0].min(1 << 10)) / i64::from(span.clamp(1, 1 << 10));
+        moved.clamp(-(1 << 29), 1 << 29) as i32
+    };
+    (share(last, spans[1]), share(older, spans[2]))
+}
+
+/// The chunks a part of a snapshot is about.
+pub(crate) type Chunks = Range<usize>;
