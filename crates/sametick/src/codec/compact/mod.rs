@@ -4,6 +4,7 @@
 //! No state is kept per connection: what a message means follows from the tables and from the lineage of
 //! its base alone, so loss cannot put two ends apart.
 
+mod file;
 mod plan;
 pub mod range;
 mod space;
@@ -13,6 +14,7 @@ mod tree;
 mod turn;
 mod walk;
 
+pub use file::{TABLES_BYTES_MAX, TABLES_VERSION, TRAINED_ON_BYTES_MAX, TablesError};
 pub use plan::Hint;
 pub use tables::Tables;
 pub use walk::Lineage;

@@ -108,6 +108,16 @@ impl Plan {
         plan
     }
 
+    /// Whether the words it takes for a rotation can be one.
+    pub(crate) fn has_rotation(&self, layout: &Layout) -> bool {
+        let first = usize::from(self.rotation);
+        let Some([largest, rest @ ..]) = layout.words().get(first..first + 4) else {
+            return self.rotation == NONE;
+        };
+        let max = rest[0].max;
+        largest.max == 3 && (1..1 << 16).contains(&max) && rest.iter().all(|word| word.max == max)
+    }
+
     /// Tags first, then rates, then the place, then the rotation, then the rest as declared.
     fn ordered(&self, words: usize) -> Vec<u8> {
         let rank = |word: usize| {

@@ -1,14 +1,18 @@
 //! Everything the codec knows of a game: plans, trees and chances, frozen. Made by training, or built in.
 
-use super::plan::{NONE, Plan};
-use super::tree::{CLASSES, FlagModel, INPUTS, Inputs, NumberModel, Regression, WEIGHT_BITS};
+use super::file::{TRAINED_ON_BYTES_MAX, TablesError};
+use super::plan::{Mode, NONE, Plan};
+use super::tree::{FlagModel, INPUTS, Inputs, NumberModel, Regression, WEIGHT_BITS};
 use crate::record::Layout;
+use crate::word::{Meaning, Word};
 
 /// Frozen knowledge of a game's values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tables {
     pub(crate) kinds: Vec<KindTables>,
     pub(crate) general: General,
+    /// The recordings, as whoever trained named them.
+    pub(crate) trained_on: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +55,35 @@ impl Tables {
             generation: NumberModel::prior(0),
             kind: NumberModel::prior(1),
         };
-        Self { kinds: layouts.iter().map(KindTables::built_in).collect(), general }
+        let kinds = layouts.iter().map(KindTables::built_in).collect();
+        Self { kinds, general, trained_on: String::new() }
+    }
+
+    /// What they were trained on; nothing, if they are built in.
+    pub fn trained_on(&self) -> &str {
+        &self.trained_on
+    }
+
+    /// The same tables, saying what they were trained on. What is too long is cut.
+    pub fn named(mut self, trained_on: &str) -> Self {
+        let fits = |end: &usize| *end <= TRAINED_ON_BYTES_MAX && trained_on.is_char_boundary(*end);
+        let end = (0..=trained_on.len()).rev().find(fits).unwrap_or(0);
+        self.trained_on = trained_on[..end].to_string();
+        self
+    }
+
+    /// Whether they are for values with these layouts.
+    pub fn check(&self, layouts: &[Layout]) -> Result<(), TablesError> {
+        let fits = |(kind, layout): (&KindTables, &Layout)| {
+            let is_float = |word: &Word| word.meaning == Meaning::Exact;
+            let modes = kind.plan.modes.iter().zip(layout.words());
+            kind.plan.fingerprint == layout.fingerprint()
+                && kind.words.len() == layout.len()
+                && modes.into_iter().all(|(mode, word)| matches!(mode, Mode::Float { .. }) == is_float(word))
+                && kind.plan.has_rotation(layout)
+        };
+        let fits = self.kinds.len() == layouts.len() && self.kinds.iter().zip(layouts).all(fits);
+        if fits { Ok(()) } else { Err(TablesError::OtherGame) }
     }
 }
 
@@ -78,5 +110,3 @@ impl KindTables {
         Self { plan, changed: FlagModel::constant(30_000), words, turns }
     }
 }
-
-const _: () = assert!(CLASSES == 33);

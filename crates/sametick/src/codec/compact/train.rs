@@ -7,7 +7,7 @@ mod regress;
 use super::plan::Mode;
 use super::tables::{Tables, WordTables};
 use super::tree::{
-    CLASSES, DETAIL_WORDS, FEATURES, Features, FlagModel, HALF, Inputs, LEAF_WORDS, NumberModel,
+    CLASSES, DETAIL_WORDS, FEATURES, Features, FlagModel, HALF, Inputs, LEAF_WORDS, NumberModel, UNSEEN,
     chance_of, class_of, detail_place,
 };
 use super::walk::{Lineage, Memory, Part, Port, Subject, Walk};
@@ -248,7 +248,12 @@ impl Counts {
         let sum = |classes: std::ops::Range<usize>| classes.map(count).sum::<f64>();
         let mut leaf = [HALF; LEAF_WORDS];
         leaf[0] = centre as u16;
+        let seen = (0..CLASSES).rposition(|class| all.class(class) > 0.0).unwrap_or(0);
         for at in 0..CLASSES - 1 {
+            if at > seen {
+                leaf[1 + at] = UNSEEN;
+                continue;
+            }
             let share = if at == centre {
                 sum(at + 1..CLASSES) / sum(0..CLASSES)
             } else if at > centre {

@@ -131,6 +131,8 @@ pub(crate) struct NumberModel {
 }
 
 pub(crate) const HALF: u16 = 1 << 15;
+/// The chance of a class larger than any that was ever seen.
+pub(crate) const UNSEEN: u16 = 12_000;
 
 impl NumberModel {
     /// What is assumed of a number nobody has seen: most often zero, and rarely large.
