@@ -116,6 +116,7 @@ impl Out {
     fn kind(&mut self, kind: &KindTables) {
         self.plan(&kind.plan);
         self.flags(&kind.changed);
+        self.flags(&kind.rare);
         kind.turns.iter().for_each(|turn| self.regression(turn));
         for word in &kind.words {
             self.regression(&word.regression);
@@ -146,6 +147,7 @@ impl Out {
         }
         self.0.extend(&plan.rates);
         self.0.extend(&plan.order);
+        self.u16(plan.lively);
         self.0.extend([plan.place, plan.rotation, plan.tags[0], plan.tags[1], u8::from(plan.leads)]);
         self.u32(plan.radius);
     }
@@ -237,14 +239,14 @@ impl In<'_> {
 
     fn kind(&mut self) -> Option<KindTables> {
         let plan = self.plan()?;
-        let changed = self.flags()?;
+        let (changed, rare) = (self.flags()?, self.flags()?);
         let turns = [self.regression()?, self.regression()?, self.regression()?];
         let word = |_| {
             let (regression, numbers, on_grid) = (self.regression()?, self.numbers()?, self.flags()?);
             Some(WordTables { regression, numbers, on_grid })
         };
         let words = (0..plan.modes.len()).map(word).collect::<Option<_>>()?;
-        Some(KindTables { plan, changed, words, turns })
+        Some(KindTables { plan, changed, rare, words, turns })
     }
 
     fn plan(&mut self) -> Option<Plan> {
@@ -255,10 +257,11 @@ impl In<'_> {
         }
         let modes = (0..words).map(|_| self.mode()).collect::<Option<_>>()?;
         let (rates, order) = (self.take(words)?, self.take(words)?);
+        let lively = self.u16()?;
         let [place, rotation, first, second, leads] = self.array()?;
         let radius = self.u32()?;
         let plan =
-            Plan { fingerprint, modes, rates, order, place, radius, rotation, tags: [first, second], leads: leads == 1 };
+            Plan { fingerprint, modes, rates, order, lively, place, radius, rotation, tags: [first, second], leads: leads == 1 };
         (leads <= 1 && plan.is_sound()).then_some(plan)
     }
 
@@ -364,11 +367,15 @@ impl Plan {
     fn is_sound(&self) -> bool {
         let words = self.modes.len();
         let is_there = |word: u8, count: usize| word == NONE || usize::from(word) + count <= words;
+        let group = |first: u8, count: u8, word: u8| first != NONE && (first..first + count).contains(&word);
+        let moves = |word: &u8| group(self.place, 3, *word) || group(self.rotation, 4, *word);
+        let rare = self.order.get(usize::from(self.lively)..);
         let mut seen = vec![false; words];
         let once = self.order.iter().all(|word| {
             seen.get_mut(usize::from(*word)).is_some_and(|seen| !std::mem::replace(seen, true))
         });
-        once && self.rates.iter().chain(&self.tags).all(|word| is_there(*word, 1))
+        once && rare.is_some_and(|rare| !rare.iter().any(moves))
+            && self.rates.iter().chain(&self.tags).all(|word| is_there(*word, 1))
             && is_there(self.place, 3)
             && is_there(self.rotation, 4)
             && (self.place == NONE || (1..1 << 20).contains(&self.radius))

@@ -60,6 +60,8 @@ pub(crate) struct Plan {
     pub(crate) rates: Vec<u8>,
     /// The words in the order in which they are coded.
     pub(crate) order: Vec<u8>,
+    /// How many of them are lively. Behind those stand the ones that rarely change, which share a flag.
+    pub(crate) lively: u16,
     /// The first word of a place, and the radius.
     pub(crate) place: u8,
     pub(crate) radius: u32,
@@ -79,6 +81,7 @@ impl Plan {
             modes: layout.words().iter().map(mode).collect(),
             rates: vec![NONE; layout.len()],
             order: Vec::new(),
+            lively: layout.len() as u16,
             place: NONE,
             radius: 0,
             rotation: NONE,
@@ -106,6 +109,17 @@ impl Plan {
         }
         plan.order = plan.ordered(layout.len());
         plan
+    }
+
+    /// Puts the words that rarely change behind the others.
+    pub(crate) fn set_rare(&mut self, is_rare: impl Fn(usize) -> bool) {
+        let group = |first: u8, count: u8, word: u8| first != NONE && (first..first + count).contains(&word);
+        let (place, rotation) = (self.place, self.rotation);
+        let moves = |word: u8| group(place, 3, word) || group(rotation, 4, word);
+        let tags = self.tags;
+        let is_rare = |word: &u8| is_rare(usize::from(*word)) && !moves(*word) && !tags.contains(word);
+        self.order.sort_by_key(is_rare);
+        self.lively = self.order.iter().filter(|word| !is_rare(word)).count() as u16;
     }
 
     /// Whether the words it takes for a rotation can be one.

@@ -1,6 +1,6 @@
 //! Who moves where in one snapshot: what the leader did, and what neighbours did that are coded already.
 
-use super::turn::{Turn, swing};
+use super::turn::{Swing, Turn};
 
 /// How an entity moved, known to both ends once it is coded. Places in steps, the rest with four bits
 /// behind the point.
@@ -32,34 +32,37 @@ pub(crate) struct Rumour {
 
 const CELLS: usize = 1024;
 /// A cell remembers so many; who comes later takes the place of the first.
-const CELL_ENTRIES: usize = 8;
-const NOBODY: u16 = u16::MAX;
-
-#[derive(Clone, Copy, Debug)]
-struct Cell {
-    /// Who moved in it: the index of a motion.
-    entries: [u16; CELL_ENTRIES],
-    count: u16,
-    /// How many moved in it or beside it.
-    around: u16,
-    /// Of which snapshot this is.
-    epoch: u32,
-}
+const CELL_ENTRIES: usize = 16;
 
 /// The motions of one snapshot by place. Two places may share a cell: that only makes predictions worse,
 /// and on both ends alike.
 #[derive(Debug)]
 pub(crate) struct Space {
     pub(crate) leader: Option<Motion>,
-    motions: Vec<Motion>,
-    cells: Vec<Cell>,
-    epoch: u32,
+    motions: Vec<Neighbour>,
+    /// How many moved in each small cell or beside it.
+    around: Vec<u16>,
+    /// How many moved in each large cell, and which.
+    counts: Vec<u16>,
+    entries: Vec<[u16; CELL_ENTRIES]>,
+}
+
+/// A motion, ready to be asked.
+#[derive(Clone, Copy, Debug)]
+struct Neighbour {
+    motion: Motion,
+    swing: Swing,
 }
 
 impl Default for Space {
     fn default() -> Self {
-        let empty = Cell { entries: [NOBODY; CELL_ENTRIES], count: 0, around: 0, epoch: 0 };
-        Self { leader: None, motions: Vec::new(), cells: vec![empty; CELLS], epoch: 0 }
+        Self {
+            leader: None,
+            motions: Vec::new(),
+            around: vec![0; CELLS],
+            counts: vec![0; CELLS],
+            entries: vec![[0; CELL_ENTRIES]; CELLS],
+        }
     }
 }
 
@@ -67,49 +70,65 @@ impl Space {
     /// Forgets the last snapshot.
     pub(crate) fn clear(&mut self) {
         self.leader = None;
-        self.motions.clear();
-        self.epoch += 1;
+        if !self.motions.is_empty() {
+            self.motions.clear();
+            self.around.fill(0);
+            self.counts.fill(0);
+        }
     }
 
     /// How many moved near a place.
     #[inline]
     pub(crate) fn crowd(&self, place: &[i32; 3], radius: u32) -> i32 {
-        let cell = &self.cells[index(cell_of(place, radius))];
-        if cell.epoch == self.epoch { i32::from(cell.around) } else { 0 }
+        if self.motions.is_empty() {
+            return 0;
+        }
+        let [x, y, z] = cell_of(place, radius);
+        i32::from(self.around[index(hash_x(x) ^ hash_y(y) ^ hash_z(z))])
     }
 
     /// Takes in how somebody moved.
     pub(crate) fn add(&mut self, motion: Motion, radius: u32) {
-        let number = self.motions.len().min(usize::from(NOBODY)) as u16;
-        self.motions.push(motion);
+        let limit = |part: i32| part.clamp(-MOTION_MAX, MOTION_MAX);
+        let motion = Motion {
+            from: motion.from,
+            by: motion.by.map(limit),
+            missed: motion.missed.map(limit),
+            turn: motion.turn.map(limit),
+            turn_missed: motion.turn_missed.map(limit),
+        };
+        let number = self.motions.len() as u16;
+        self.motions.push(Neighbour { motion, swing: Swing::new(&motion.turn) });
         let [x, y, z] = cell_of(&motion.from, radius);
-        for near in around(x, y, z) {
-            let cell = self.cell_mut(index(near));
-            cell.around = cell.around.saturating_add(1);
+        for x in near(x).map(hash_x) {
+            for y in near(y).map(hash_y) {
+                for z in near(z).map(hash_z) {
+                    let around = &mut self.around[index(x ^ y ^ z)];
+                    *around = around.saturating_add(1);
+                }
+            }
         }
-        let cell = self.cell_mut(index([x, y, z]));
-        cell.entries[usize::from(cell.count) % CELL_ENTRIES] = number;
-        cell.count = cell.count.wrapping_add(1);
+        let [x, y, z] = cell_of(&motion.from, 2 * radius);
+        let cell = index(hash_x(x) ^ hash_y(y) ^ hash_z(z));
+        self.entries[cell][usize::from(self.counts[cell]) % CELL_ENTRIES] = number;
+        self.counts[cell] += 1;
     }
 
-    fn cell_mut(&mut self, index: usize) -> &mut Cell {
-        let cell = &mut self.cells[index];
-        if cell.epoch != self.epoch {
-            (cell.count, cell.around, cell.epoch) = (0, 0, self.epoch);
-        }
-        cell
-    }
-
-    /// What the motions near a place say.
+    /// What the motions near a place say. A ball of the radius meets at most eight cells of twice that.
     pub(crate) fn listen(&self, place: &[i32; 3], radius: u32) -> Rumour {
         let mut sum = Sum::default();
-        let [x, y, z] = cell_of(place, radius);
-        for near in around(x, y, z) {
-            let cell = &self.cells[index(near)];
-            if cell.epoch == self.epoch {
-                for entry in &cell.entries[..usize::from(cell.count).min(CELL_ENTRIES)] {
-                    if let Some(motion) = self.motions.get(usize::from(*entry)) {
-                        sum.add(motion, place, radius);
+        if self.motions.is_empty() {
+            return Rumour::default();
+        }
+        let reach = Reach::new(radius);
+        let [x, y, z] = [0, 1, 2].map(|axis| both(place[axis], radius));
+        for x in x.map(hash_x) {
+            for y in y.map(hash_y) {
+                for z in z.map(hash_z) {
+                    let cell = index(x ^ y ^ z);
+                    let count = usize::from(self.counts[cell]).min(CELL_ENTRIES);
+                    for entry in &self.entries[cell][..count] {
+                        sum.add(&self.motions[usize::from(*entry)], place, &reach);
                     }
                 }
             }
@@ -124,13 +143,33 @@ impl Space {
         let arm = std::array::from_fn(|axis| {
             (place[axis].wrapping_sub(leader.from[axis])).clamp(-ARM_MAX, ARM_MAX) * 16
         });
-        let swung = swing(&leader.turn, &arm);
+        let swung = Swing::new(&leader.turn).of(&arm);
         std::array::from_fn(|axis| leader.by[axis].saturating_add(swung[axis]))
     }
 }
 
 /// Nobody is taken along from farther away.
 const ARM_MAX: i32 = 1 << 20;
+
+/// Nobody is said to move farther.
+const MOTION_MAX: i32 = 1 << 24;
+
+/// How near a neighbour must be, and how much it counts.
+struct Reach {
+    square: i64,
+    /// What a square is to be divided by for a weight, as a factor.
+    factor: i64,
+}
+
+const WEIGHT_BITS: u32 = 4;
+const FACTOR_BITS: u32 = 36;
+
+impl Reach {
+    fn new(radius: u32) -> Self {
+        let square = i64::from(radius).pow(2);
+        Self { square, factor: (1 << (FACTOR_BITS + WEIGHT_BITS)) / square }
+    }
+}
 
 #[derive(Default)]
 struct Sum {
@@ -144,22 +183,23 @@ struct Sum {
 }
 
 impl Sum {
-    #[inline]
-    fn add(&mut self, motion: &Motion, place: &[i32; 3], radius: u32) {
+    #[inline(always)]
+    fn add(&mut self, neighbour: &Neighbour, place: &[i32; 3], reach: &Reach) {
+        let motion = &neighbour.motion;
         let arm: [i32; 3] = std::array::from_fn(|axis| place[axis].wrapping_sub(motion.from[axis]));
-        let square: i64 = arm.iter().map(|part| i64::from(*part).pow(2)).sum();
-        let reach = i64::from(radius).pow(2);
-        if square >= reach {
+        let square: i64 = arm.iter().map(|part| i64::from(*part).saturating_mul(i64::from(*part)) >> 2).sum();
+        let square = square.saturating_mul(4);
+        if square >= reach.square {
             return;
         }
-        // From 1 at the edge to 256 in the same place.
-        let weight = 1 + 255 * (reach - square) / reach;
+        // From 1 at the edge to 17 in the same place.
+        let weight = 1 + (((reach.square - square) * reach.factor) >> FACTOR_BITS);
         self.count += 1;
         self.weight += weight;
-        let swung = swing(&motion.turn, &arm.map(|part| part * 16));
+        let swung = neighbour.swing.of(&arm.map(|part| part * 16));
         for axis in 0..3 {
             self.by[axis] += weight * i64::from(motion.by[axis]);
-            self.swung[axis] += weight * (i64::from(motion.by[axis]) + i64::from(swung[axis]));
+            self.swung[axis] += weight * i64::from(swung[axis]);
             self.missed[axis] += weight * i64::from(motion.missed[axis]);
             self.turn[axis] += weight * i64::from(motion.turn[axis]);
             self.turn_missed[axis] += weight * i64::from(motion.turn_missed[axis]);
@@ -170,12 +210,15 @@ impl Sum {
         if self.count == 0 {
             return Rumour::default();
         }
-        let mean = |sums: &[i64; 3]| sums.map(|sum| (sum / self.weight) as i32);
+        // One division for all of them.
+        let share = (1 << MEAN_BITS) / self.weight;
+        let mean = |sums: &[i64; 3]| sums.map(|sum| ((sum * share) >> MEAN_BITS) as i32);
+        let (by, swung) = (mean(&self.by), mean(&self.swung));
         let (missed, turn_missed) = (mean(&self.missed), mean(&self.turn_missed));
         Rumour {
             count: self.count,
-            by: mean(&self.by),
-            swung: mean(&self.swung),
+            by,
+            swung: std::array::from_fn(|axis| by[axis] + swung[axis]),
             missed,
             turn: mean(&self.turn),
             turn_missed,
@@ -185,22 +228,42 @@ impl Sum {
     }
 }
 
-#[inline]
-fn cell_of(place: &[i32; 3], radius: u32) -> [i32; 3] {
-    place.map(|part| part.div_euclid(radius.cast_signed().max(1)))
+const MEAN_BITS: u32 = 24;
+// The sum of the most neighbours with the greatest weights, times a share of one, fits.
+const _: () = assert!(24 + 5 + (8 * CELL_ENTRIES).ilog2() + MEAN_BITS < 63);
+
+#[inline(always)]
+fn cell_of(place: &[i32; 3], size: u32) -> [i32; 3] {
+    place.map(|part| part.div_euclid(size.cast_signed().max(1)))
 }
 
-#[inline]
-fn index([x, y, z]: [i32; 3]) -> usize {
-    let mixed = (x as u32).wrapping_mul(0x9E37_79B1)
-        ^ (y as u32).wrapping_mul(0x85EB_CA6B)
-        ^ (z as u32).wrapping_mul(0xC2B2_AE35);
+/// The two cells of twice the radius that a ball around a place meets along one axis.
+#[inline(always)]
+fn both(part: i32, radius: u32) -> [i32; 2] {
+    let half = part.div_euclid(radius.cast_signed().max(1));
+    let cell = half >> 1;
+    [cell, if half & 1 == 0 { cell.wrapping_sub(1) } else { cell.wrapping_add(1) }]
+}
+
+#[inline(always)]
+fn near(part: i32) -> [i32; 3] {
+    [part.wrapping_sub(1), part, part.wrapping_add(1)]
+}
+
+#[inline(always)]
+fn hash_x(x: i32) -> u32 {
+    x.cast_unsigned().wrapping_mul(0x9E37_79B1)
+}
+#[inline(always)]
+fn hash_y(y: i32) -> u32 {
+    y.cast_unsigned().wrapping_mul(0x85EB_CA6B)
+}
+#[inline(always)]
+fn hash_z(z: i32) -> u32 {
+    z.cast_unsigned().wrapping_mul(0xC2B2_AE35)
+}
+
+#[inline(always)]
+fn index(mixed: u32) -> usize {
     (mixed ^ mixed >> 15) as usize % CELLS
-}
-
-fn around(x: i32, y: i32, z: i32) -> impl Iterator<Item = [i32; 3]> {
-    let near = |part: i32| [part.wrapping_sub(1), part, part.wrapping_add(1)];
-    near(x).into_iter().flat_map(move |x| {
-        near(y).into_iter().flat_map(move |y| near(z).into_iter().map(move |z| [x, y, z]))
-    })
 }

@@ -30,6 +30,8 @@ pub(crate) struct General {
 pub(crate) struct KindTables {
     pub(crate) plan: Plan,
     pub(crate) changed: FlagModel,
+    /// Whether any of the words that rarely change did.
+    pub(crate) rare: FlagModel,
     pub(crate) words: Vec<WordTables>,
     pub(crate) turns: [Regression; 3],
 }
@@ -107,6 +109,7 @@ impl KindTables {
             Regression::constant(weights)
         });
         let words = (0..layout.len()).map(word).collect();
-        Self { plan, changed: FlagModel::constant(30_000), words, turns }
+        let (changed, rare) = (FlagModel::constant(30_000), FlagModel::constant(8_000));
+        Self { plan, changed, rare, words, turns }
     }
 }

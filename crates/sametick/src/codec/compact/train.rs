@@ -28,6 +28,7 @@ const SAMPLES_MAX: usize = 400_000;
 pub fn train(layouts: &[Layout], replay: Replay<'_>) -> Tables {
     let mut tables = Tables::built_in(layouts);
     find_grids(layouts, &mut tables, replay);
+    find_rare(layouts, &mut tables, replay);
     for _ in 0..2 {
         let mut collector = Collector { learns: true, ..Collector::default() };
         collect(layouts, &tables, replay, &mut collector);
@@ -147,6 +148,7 @@ impl Tables {
             (Part::Generation, _) => general.generation = number_model(samples),
             (Part::Kind, _) => general.kind = number_model(samples),
             (Part::Changed, Some(kind)) => kind.changed = flag_model(samples),
+            (Part::Rare, Some(kind)) => kind.rare = flag_model(samples),
             (Part::Word(word), Some(kind)) => word_of(kind, word).numbers = number_model(samples),
             (Part::OnGrid(word), Some(kind)) => word_of(kind, word).on_grid = flag_model(samples),
             _ => {}
@@ -327,5 +329,34 @@ fn find_grids(layouts: &[Layout], tables: &mut Tables, replay: Replay<'_>) {
                 }
             }
         }
+    }
+}
+
+/// What changes in less than this share of the entities that change is rare.
+const RARE_SHARE: f64 = 0.04;
+
+/// Finds for each kind the words that rarely change.
+fn find_rare(layouts: &[Layout], tables: &mut Tables, replay: Replay<'_>) {
+    let mut counts: Vec<Vec<f64>> = layouts.iter().map(|layout| vec![0.0; layout.len()]).collect();
+    let mut totals = vec![0.0; layouts.len()];
+    replay(&mut |lineage, now| {
+        for slot in now.visible.iter() {
+            let Some(head) = now.head(slot) else { continue };
+            let kind = usize::from(head.kind);
+            let layout = &layouts[kind];
+            let is_known = lineage.base.head(slot) == Some(head);
+            let base = if is_known { lineage.base.record(slot, layout) } else { layout.initial() };
+            let words = now.record(slot, layout);
+            if words == base {
+                continue;
+            }
+            totals[kind] += 1.0;
+            for (count, (old, new)) in counts[kind].iter_mut().zip(base.iter().zip(words)) {
+                *count += f64::from(u8::from(old != new));
+            }
+        }
+    });
+    for ((kind, counts), total) in tables.kinds.iter_mut().zip(&counts).zip(&totals) {
+        kind.plan.set_rare(|word| counts[word] < RARE_SHARE * total);
     }
 }

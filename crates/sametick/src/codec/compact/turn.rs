@@ -97,19 +97,29 @@ pub(crate) fn apply(turn: &Turn, from: &Quaternion) -> Quaternion {
     multiply(&[x, y, z, root(rest.max(0) as i32)], from)
 }
 
-/// Where a turn takes an arm, less the arm: exact enough for any angle that a turn can be.
-#[inline]
-pub(crate) fn swing(turn: &Turn, arm: &[i32; 3]) -> [i32; 3] {
-    // With the vector part v and the scalar w: 2 w (v × a) + 2 v × (v × a).
-    let vector = turn.map(|part| i64::from((part / 2).clamp(-ONE, ONE)));
-    let rest = i64::from(ONE).pow(2) - vector.iter().map(|part| part * part).sum::<i64>();
-    let scalar = i64::from(root(rest.max(0) as i32));
-    let arm = arm.map(i64::from);
-    let once = cross(&vector, &arm);
-    let twice = cross(&vector, &once.map(|part| part >> ONE_BITS));
-    std::array::from_fn(|axis| {
-        (2 * ((scalar * (once[axis] >> ONE_BITS) + twice[axis]) >> ONE_BITS)) as i32
-    })
+/// A turn, ready to swing arms.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Swing {
+    vector: [i64; 3],
+    scalar: i64,
+}
+
+impl Swing {
+    #[inline]
+    pub(crate) fn new(turn: &Turn) -> Self {
+        let vector = turn.map(|part| i64::from((part / 2).clamp(-ONE, ONE)));
+        let rest = i64::from(ONE).pow(2) - vector.iter().map(|part| part * part).sum::<i64>();
+        Self { vector, scalar: i64::from(root(rest.max(0) as i32)) }
+    }
+
+    /// Where it takes an arm, less the arm.
+    #[inline(always)]
+    pub(crate) fn of(&self, arm: &[i32; 3]) -> [i32; 3] {
+        // With the vector part v and the scalar w: 2 w (v × a) + 2 v × (v × a).
+        let once = cross(&self.vector, &arm.map(i64::from)).map(|part| part >> ONE_BITS);
+        let twice = cross(&self.vector, &once);
+        std::array::from_fn(|axis| ((self.scalar * once[axis] + twice[axis]) >> (ONE_BITS - 1)) as i32)
+    }
 }
 
 #[inline]
@@ -139,7 +149,7 @@ mod tests {
     fn a_quarter_turn_about_the_upright_axis_takes_east_to_north() {
         // Half the root of two, twice over.
         let turn = [0, 0, 23_170];
-        let [x, y, z] = swing(&turn, &[16_000, 0, 0]);
+        let [x, y, z] = Swing::new(&turn).of(&[16_000, 0, 0]);
         assert!((x + 16_000).abs() < 10 && (y - 16_000).abs() < 10 && z == 0, "{x} {y} {z}");
     }
 }

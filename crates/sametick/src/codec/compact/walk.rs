@@ -58,6 +58,8 @@ pub(crate) enum Part {
     Kind,
     /// Whether an entity changed.
     Changed,
+    /// Whether any of the words that rarely change did.
+    Rare,
     /// A word's number.
     Word(u8),
     /// Whether a float is exactly what its number says, and what it is if not.
@@ -126,7 +128,8 @@ use feature as f;
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     space: Space,
-    order: Vec<(u32, u16)>,
+    order: Vec<u16>,
+    keys: Vec<u8>,
     heads: Vec<(u16, Head)>,
     recent: Vec<Vec<Recent>>,
     row: Vec<u32>,
@@ -166,6 +169,8 @@ struct Entity<'a> {
 }
 
 const ONE: i32 = 1 << FRACTION_BITS;
+/// From farther away nobody is taken along.
+const LED_MAX: i32 = 1 << 20;
 
 impl<'a, P: Port> Walk<'a, P> {
     pub(crate) fn new(
@@ -195,7 +200,7 @@ impl<'a, P: Port> Walk<'a, P> {
         if !self.port.failed() {
             self.arrange(&heads);
             for index in 0..self.memory.order.len() {
-                let (_, place) = self.memory.order[index];
+                let place = self.memory.order[index];
                 let (slot, head) = heads[usize::from(place)];
                 let layout = &self.layouts[usize::from(head.kind)];
                 let words = truth.map(|truth| truth.record(usize::from(slot), layout));
@@ -345,21 +350,31 @@ impl<'a, P: Port> Walk<'a, P> {
         let leads = |head: &Head| self.tables.kinds[usize::from(head.kind)].plan.leads;
         let leader = heads.iter().find(|(slot, head)| leads(head) && is_known(*slot, head));
         let leader = leader.and_then(|(slot, head)| self.place_of(usize::from(*slot), head));
-        let order = &mut self.memory.order;
-        order.clear();
-        for (index, (slot, head)) in heads.iter().enumerate() {
-            let key = if leads(head) {
+        let Memory { order, keys, .. } = &mut *self.memory;
+        keys.clear();
+        let mut starts = [0u16; KEYS + 1];
+        for (slot, head) in heads {
+            let plan = &self.tables.kinds[usize::from(head.kind)].plan;
+            let key = if plan.leads {
                 0
             } else if !is_known(*slot, head) {
-                u32::MAX
+                KEYS - 1
             } else {
-                let plan = &self.tables.kinds[usize::from(head.kind)].plan;
-                let place = place_of(base, self.layouts, plan, usize::from(*slot), head);
-                1 + place.zip(leader).map_or(0, |(place, leader)| distance(&place, &leader))
+                let place = leader.and_then(|_| place_of(base, self.layouts, plan, usize::from(*slot), head));
+                1 + place.zip(leader).map_or(0, |(place, leader)| class(distance(&place, &leader)))
             };
-            order.push((key, index as u16));
+            keys.push(key as u8);
+            starts[key + 1] += 1;
         }
-        order.sort_unstable();
+        for key in 1..=KEYS {
+            starts[key] += starts[key - 1];
+        }
+        order.resize(heads.len(), 0);
+        for (index, key) in keys.iter().enumerate() {
+            let start = &mut starts[usize::from(*key)];
+            order[usize::from(*start)] = index as u16;
+            *start += 1;
+        }
     }
 
     fn place_of(&self, slot: usize, head: &Head) -> Option<[i32; 3]> {
@@ -425,21 +440,24 @@ impl<'a, P: Port> Walk<'a, P> {
         if has_place {
             let place = entity.motion.from;
             entity.rumour = self.memory.space.listen(&place, plan.radius);
+            if entity.known[f::LEADER_DISTANCE] < LED_MAX {
+                entity.led = self.memory.space.led(&place);
+            }
             entity.heed();
         }
-        for word in &plan.order {
-            let word = usize::from(*word);
-            if plan.rotation != NONE
-                && (usize::from(plan.rotation)..usize::from(plan.rotation) + 4).contains(&word)
-            {
-                if word == usize::from(plan.rotation) {
-                    self.rotation(entity, word);
-                }
+        let (lively, rare) = plan.order.split_at(usize::from(plan.lively));
+        self.these_words(entity, lively);
+        if !rare.is_empty() && !self.port.failed() {
+            let truth = entity.truth.unwrap_or(entity.base);
+            let differs = |word: &u8| truth[usize::from(*word)] != entity.base[usize::from(*word)];
+            let about = Subject { kind: Some(entity.kind), part: Part::Rare };
+            let any = rare.iter().any(differs);
+            if self.port.flag(about, &entity.tables.rare, &entity.known, any) {
+                self.these_words(entity, rare);
             } else {
-                self.word(entity, word);
-            }
-            if self.port.failed() {
-                return;
+                for word in rare.iter().map(|word| usize::from(*word)) {
+                    self.memory.row[word] = entity.base[word];
+                }
             }
         }
         has_place &= entity.motion.by != [0; 3] || entity.motion.turn != [0; 3];
@@ -448,6 +466,20 @@ impl<'a, P: Port> Walk<'a, P> {
                 self.memory.space.leader = Some(entity.motion);
             } else if !plan.leads {
                 self.memory.space.add(entity.motion, plan.radius);
+            }
+        }
+    }
+
+    fn these_words(&mut self, entity: &mut Entity<'a>, words: &[u8]) {
+        let rotation = usize::from(entity.plan.rotation);
+        for word in words.iter().map(|word| usize::from(*word)) {
+            if rotation == usize::from(NONE) || !(rotation..rotation + 4).contains(&word) {
+                self.word(entity, word);
+            } else if word == rotation {
+                self.rotation(entity, word);
+            }
+            if self.port.failed() {
+                return;
             }
         }
     }
@@ -624,6 +656,16 @@ fn place_of(
     Some(std::array::from_fn(|axis| plan.modes[first + axis].number(words[first + axis])))
 }
 
+/// Distances are told apart by their highest bits.
+const KEYS: usize = 256;
+
+#[inline(always)]
+fn class(distance: u32) -> usize {
+    let distance = distance | 8;
+    let bits = 31 - distance.leading_zeros();
+    ((bits << 3 | distance >> (bits - 3) & 7) as usize).min(KEYS - 3)
+}
+
 /// How far apart two places are, in no unit in particular.
 #[inline]
 fn distance(left: &[i32; 3], right: &[i32; 3]) -> u32 {
@@ -642,7 +684,8 @@ impl Entity<'_> {
     /// What is known before anything of it is coded.
     fn introduce(&mut self, space: &Space, lineage: &Lineage<'_>, changed_lately: i32) {
         let differences = |left: &[u32], right: &[u32]| {
-            left.iter().zip(right).filter(|(left, right)| left != right).count() as i32
+            let pairs = left.iter().zip(right);
+            pairs.fold(0, |count, (left, right)| count + i32::from(left != right))
         };
         let plan = self.plan;
         self.known[f::CHANGED_BEFORE] = differences(self.base, self.before);
@@ -682,9 +725,6 @@ impl Entity<'_> {
             }
             self.known[f::PLACE_SPEED] = speed;
             self.known[f::PLACE_ACCELERATION] = acceleration;
-        }
-        if space.leader.is_some() && self.known[f::LEADER_DISTANCE] < (1 << 20) {
-            self.led = space.led(&from);
         }
     }
 

@@ -19,6 +19,9 @@ const THRESHOLDS_MAX: usize = 31;
 /// A split must save so many bits for itself, and a little for each symbol that it tells apart.
 const SPLIT_BITS: f64 = 24.0;
 const LEAF_SAMPLES_MIN: usize = 24;
+/// And so many for each time that it is asked: questions take time.
+const FLAG_WORTH: f64 = 0.0004;
+const NUMBER_WORTH: f64 = 0.004;
 
 struct Binned {
     thresholds: Vec<Vec<i32>>,
@@ -151,6 +154,7 @@ fn consider(
                 counts[(place * BINS + usize::from(*bin)) * alphabet + symbol] += 1;
             }
         }
+        let worth = if alphabet == 2 { FLAG_WORTH } else { NUMBER_WORTH };
         let distinct = total.iter().filter(|count| **count > 0).count() as f64;
         for (place, feature) in binned.features.iter().enumerate() {
             let mut less = vec![0u32; alphabet];
@@ -169,7 +173,7 @@ fn consider(
                     continue;
                 }
                 let saved = (whole - cost(&less) - cost(&more)) * observed.weight;
-                let gain = saved - SPLIT_BITS - 2.0 * distinct;
+                let gain = saved - SPLIT_BITS - 2.0 * distinct - worth * samples.len() as f64 * observed.weight;
                 if gain > best.0 {
                     best = (gain, *feature, bin as u8);
                 }
