@@ -71,6 +71,7 @@ impl Layout {
         let initial = vec![0; walk.words.len()];
         let mut layout = Self::new(precision, walk.words, initial);
         layout.fields = walk.fields;
+        layout.hints = walk.hints;
         let mut row = [0; ROW_WORDS];
         layout.gather(&mut T::default(), &mut row);
         layout.initial = row[..layout.len()].to_vec();

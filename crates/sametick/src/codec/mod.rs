@@ -2,4 +2,7 @@
 
 pub mod compact;
 pub mod plain;
+mod wire;
 pub mod zero_runs;
+
+pub use wire::Wire;

@@ -42,7 +42,9 @@ impl fmt::Display for TablesError {
                 write!(f, "the tables are of version {version}, but only {TABLES_VERSION} is read")
             }
             Self::Damaged => write!(f, "the tables are damaged"),
-            Self::OtherGame => write!(f, "the tables were trained for other fields than this game has"),
+            Self::OtherGame => {
+                write!(f, "the tables were trained for other fields than this game has")
+            }
         }
     }
 }
@@ -148,12 +150,19 @@ impl Out {
         self.0.extend(&plan.rates);
         self.0.extend(&plan.order);
         self.u16(plan.lively);
-        self.0.extend([plan.place, plan.rotation, plan.tags[0], plan.tags[1], u8::from(plan.leads)]);
+        self.0.extend([
+            plan.place,
+            plan.rotation,
+            plan.tags[0],
+            plan.tags[1],
+            u8::from(plan.leads),
+        ]);
         self.u32(plan.radius);
     }
 
     fn general(&mut self, general: &General) {
-        let General { more_chunks, same_sight, in_sight, strangers, stranger, generation, kind } = general;
+        let General { more_chunks, same_sight, in_sight, strangers, stranger, generation, kind } =
+            general;
         for flags in [more_chunks, same_sight, in_sight, strangers, stranger] {
             self.flags(flags);
         }
@@ -242,7 +251,8 @@ impl In<'_> {
         let (changed, rare) = (self.flags()?, self.flags()?);
         let turns = [self.regression()?, self.regression()?, self.regression()?];
         let word = |_| {
-            let (regression, numbers, on_grid) = (self.regression()?, self.numbers()?, self.flags()?);
+            let (regression, numbers, on_grid) =
+                (self.regression()?, self.numbers()?, self.flags()?);
             Some(WordTables { regression, numbers, on_grid })
         };
         let words = (0..plan.modes.len()).map(word).collect::<Option<_>>()?;
@@ -260,8 +270,18 @@ impl In<'_> {
         let lively = self.u16()?;
         let [place, rotation, first, second, leads] = self.array()?;
         let radius = self.u32()?;
-        let plan =
-            Plan { fingerprint, modes, rates, order, lively, place, radius, rotation, tags: [first, second], leads: leads == 1 };
+        let plan = Plan {
+            fingerprint,
+            modes,
+            rates,
+            order,
+            lively,
+            place,
+            radius,
+            rotation,
+            tags: [first, second],
+            leads: leads == 1,
+        };
         (leads <= 1 && plan.is_sound()).then_some(plan)
     }
 
@@ -302,7 +322,8 @@ impl In<'_> {
             let threshold = if is_leaf { 0 } else { self.u32()?.cast_signed() };
             let children = usize::from(next)..usize::from(next) + 2;
             // Behind its parent, so that a walk ends.
-            let leads_on = children.start > index && children.end <= count && usize::from(feature) < FEATURES;
+            let leads_on =
+                children.start > index && children.end <= count && usize::from(feature) < FEATURES;
             if !is_leaf && !leads_on {
                 return None;
             }
@@ -367,7 +388,9 @@ impl Plan {
     fn is_sound(&self) -> bool {
         let words = self.modes.len();
         let is_there = |word: u8, count: usize| word == NONE || usize::from(word) + count <= words;
-        let group = |first: u8, count: u8, word: u8| first != NONE && (first..first + count).contains(&word);
+        let group = |first: u8, count: u8, word: u8| {
+            first != NONE && (first..first + count).contains(&word)
+        };
         let moves = |word: &u8| group(self.place, 3, *word) || group(self.rotation, 4, *word);
         let rare = self.order.get(usize::from(self.lively)..);
         let mut seen = vec![false; words];

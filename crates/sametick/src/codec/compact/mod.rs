@@ -4,7 +4,9 @@
 //! No state is kept per connection: what a message means follows from the tables and from the lineage of
 //! its base alone, so loss cannot put two ends apart.
 
+mod costs;
 mod file;
+mod known;
 mod plan;
 pub mod range;
 mod space;
@@ -14,6 +16,7 @@ mod tree;
 mod turn;
 mod walk;
 
+pub use costs::{Cost, Costs};
 pub use file::{TABLES_BYTES_MAX, TABLES_VERSION, TRAINED_ON_BYTES_MAX, TablesError};
 pub use plan::Hint;
 pub use tables::Tables;
@@ -126,57 +129,5 @@ impl Compact {
     ) {
         Walk::new(layouts, &self.tables, lineage, &mut self.memory, costs)
             .snapshot(Some(now), None);
-    }
-}
-
-/// Where the bits go.
-#[derive(Debug, Default)]
-pub struct Costs {
-    by_subject: std::collections::BTreeMap<Subject, (f64, u64)>,
-}
-
-impl Costs {
-    fn add(&mut self, about: Subject, bits: f64) {
-        let cost = self.by_subject.entry(about).or_default();
-        cost.0 += bits;
-        cost.1 += 1;
-    }
-
-    /// A name, the bits and how often for everything.
-    pub fn rows(&self, layouts: &[Layout]) -> Vec<(String, f64, u64)> {
-        let name = |subject: &Subject| {
-            format!(
-                "{:?} {}",
-                subject,
-                match (subject.kind, subject.part) {
-                    (Some(kind), walk::Part::Word(word)) =>
-                        layouts[usize::from(kind)].words()[usize::from(word)].name.clone(),
-                    _ => String::new(),
-                }
-            )
-        };
-        self.by_subject
-            .iter()
-            .map(|(subject, (bits, count))| (name(subject), *bits, *count))
-            .collect()
-    }
-}
-
-impl Port for Costs {
-    fn flag(&mut self, about: Subject, model: &FlagModel, known: &Features, value: bool) -> bool {
-        let mut price = tree::Price::default();
-        price.decide(model.chance(known), value);
-        self.add(about, price.bits);
-        value
-    }
-    fn number(&mut self, about: Subject, model: &NumberModel, known: &Features, value: i32) -> i32 {
-        let mut price = tree::Price::default();
-        model.code(&mut price, known, value);
-        self.add(about, price.bits);
-        value
-    }
-    fn raw(&mut self, about: Subject, bits: u32, value: u32) -> u32 {
-        self.add(about, f64::from(bits));
-        value
     }
 }

@@ -113,11 +113,14 @@ impl Plan {
 
     /// Puts the words that rarely change behind the others.
     pub(crate) fn set_rare(&mut self, is_rare: impl Fn(usize) -> bool) {
-        let group = |first: u8, count: u8, word: u8| first != NONE && (first..first + count).contains(&word);
+        let group = |first: u8, count: u8, word: u8| {
+            first != NONE && (first..first + count).contains(&word)
+        };
         let (place, rotation) = (self.place, self.rotation);
         let moves = |word: u8| group(place, 3, word) || group(rotation, 4, word);
         let tags = self.tags;
-        let is_rare = |word: &u8| is_rare(usize::from(*word)) && !moves(*word) && !tags.contains(word);
+        let is_rare =
+            |word: &u8| is_rare(usize::from(*word)) && !moves(*word) && !tags.contains(word);
         self.order.sort_by_key(is_rare);
         self.lively = self.order.iter().filter(|word| !is_rare(word)).count() as u16;
     }

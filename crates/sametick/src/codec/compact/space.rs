@@ -27,7 +27,6 @@ pub(crate) struct Rumour {
     pub(crate) turn_missed: Turn,
     /// How much their predictions missed, all axes together.
     pub(crate) error: i32,
-    pub(crate) turn_error: i32,
 }
 
 const CELLS: usize = 1024;
@@ -187,7 +186,8 @@ impl Sum {
     fn add(&mut self, neighbour: &Neighbour, place: &[i32; 3], reach: &Reach) {
         let motion = &neighbour.motion;
         let arm: [i32; 3] = std::array::from_fn(|axis| place[axis].wrapping_sub(motion.from[axis]));
-        let square: i64 = arm.iter().map(|part| i64::from(*part).saturating_mul(i64::from(*part)) >> 2).sum();
+        let square: i64 =
+            arm.iter().map(|part| i64::from(*part).saturating_mul(i64::from(*part)) >> 2).sum();
         let square = square.saturating_mul(4);
         if square >= reach.square {
             return;
@@ -214,16 +214,15 @@ impl Sum {
         let share = (1 << MEAN_BITS) / self.weight;
         let mean = |sums: &[i64; 3]| sums.map(|sum| ((sum * share) >> MEAN_BITS) as i32);
         let (by, swung) = (mean(&self.by), mean(&self.swung));
-        let (missed, turn_missed) = (mean(&self.missed), mean(&self.turn_missed));
+        let missed = mean(&self.missed);
         Rumour {
             count: self.count,
             by,
             swung: std::array::from_fn(|axis| by[axis] + swung[axis]),
             missed,
             turn: mean(&self.turn),
-            turn_missed,
+            turn_missed: mean(&self.turn_missed),
             error: missed.iter().map(|part| part.abs()).sum(),
-            turn_error: turn_missed.iter().map(|part| part.abs()).sum(),
         }
     }
 }

@@ -81,7 +81,9 @@ impl Tables {
             let modes = kind.plan.modes.iter().zip(layout.words());
             kind.plan.fingerprint == layout.fingerprint()
                 && kind.words.len() == layout.len()
-                && modes.into_iter().all(|(mode, word)| matches!(mode, Mode::Float { .. }) == is_float(word))
+                && modes
+                    .into_iter()
+                    .all(|(mode, word)| matches!(mode, Mode::Float { .. }) == is_float(word))
                 && kind.plan.has_rotation(layout)
         };
         let fits = self.kinds.len() == layouts.len() && self.kinds.iter().zip(layouts).all(fits);

@@ -7,8 +7,8 @@ mod regress;
 use super::plan::Mode;
 use super::tables::{Tables, WordTables};
 use super::tree::{
-    CLASSES, DETAIL_WORDS, FEATURES, Features, FlagModel, HALF, Inputs, LEAF_WORDS, NumberModel, UNSEEN,
-    chance_of, class_of, detail_place,
+    CLASSES, DETAIL_WORDS, FEATURES, Features, FlagModel, HALF, Inputs, LEAF_WORDS, NumberModel,
+    UNSEEN, chance_of, class_of, detail_place,
 };
 use super::walk::{Lineage, Memory, Part, Port, Subject, Walk};
 use crate::record::Layout;

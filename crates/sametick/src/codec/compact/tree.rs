@@ -4,25 +4,25 @@
 use super::range::{CHANCE_MAX, CHANCE_MIN, Decoder, Encoder, RAW_BITS_MAX};
 
 /// Numbers that both ends know when a value is coded; a tree asks about them.
-pub type Features = [i32; FEATURES];
+pub(crate) type Features = [i32; FEATURES];
 
 /// How many features there are.
-pub const FEATURES: usize = 32;
+pub(crate) const FEATURES: usize = 32;
 
 /// What a prediction is a weighted sum of.
-pub type Inputs = [i32; INPUTS];
+pub(crate) type Inputs = [i32; INPUTS];
 
 /// How many inputs a prediction has.
-pub const INPUTS: usize = 14;
+pub(crate) const INPUTS: usize = 14;
 
 /// Predictions are counted in so many bits behind the point.
-pub const FRACTION_BITS: u32 = 4;
+pub(crate) const FRACTION_BITS: u32 = 4;
 
 /// Weights are counted in so many bits behind the point.
-pub const WEIGHT_BITS: u32 = 16;
+pub(crate) const WEIGHT_BITS: u32 = 16;
 
 /// A tree has at most so many leaves.
-pub const LEAVES_MAX: usize = 1024;
+pub(crate) const LEAVES_MAX: usize = 1024;
 
 /// One question, or a leaf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

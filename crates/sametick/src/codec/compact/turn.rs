@@ -118,7 +118,9 @@ impl Swing {
         // With the vector part v and the scalar w: 2 w (v × a) + 2 v × (v × a).
         let once = cross(&self.vector, &arm.map(i64::from)).map(|part| part >> ONE_BITS);
         let twice = cross(&self.vector, &once);
-        std::array::from_fn(|axis| ((self.scalar * once[axis] + twice[axis]) >> (ONE_BITS - 1)) as i32)
+        std::array::from_fn(|axis| {
+            ((self.scalar * once[axis] + twice[axis]) >> (ONE_BITS - 1)) as i32
+        })
     }
 }
 

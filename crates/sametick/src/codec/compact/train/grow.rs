@@ -173,7 +173,10 @@ fn consider(
                     continue;
                 }
                 let saved = (whole - cost(&less) - cost(&more)) * observed.weight;
-                let gain = saved - SPLIT_BITS - 2.0 * distinct - worth * samples.len() as f64 * observed.weight;
+                let gain = saved
+                    - SPLIT_BITS
+                    - 2.0 * distinct
+                    - worth * samples.len() as f64 * observed.weight;
                 if gain > best.0 {
                     best = (gain, *feature, bin as u8);
                 }

@@ -1,7 +1,7 @@
 //! Finds the weights of predictions: least squares that mind outliers little, by a small tree.
 
+use super::super::known::feature as f;
 use super::super::tree::{FEATURES, INPUTS, Inputs, Node, Regression, Tree, WEIGHT_BITS};
-use super::super::walk::feature as f;
 
 /// Samples of one prediction: what was known, from what it is summed, and what came.
 #[derive(Default)]
