@@ -7,8 +7,9 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, bail};
 
 /// Package and example.
-const EXAMPLES: [(&str, &str); 4] = [
+const EXAMPLES: [(&str, &str); 5] = [
     ("sametick", "trace"),
+    ("sametick", "compact_trace"),
     ("sametick", "sealed_trace"),
     ("sametick-arena", "arena_trace"),
     ("sametick-arena", "theatre_trace"),

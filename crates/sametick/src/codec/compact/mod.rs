@@ -114,7 +114,7 @@ impl Port for Reading<'_> {
     }
     #[inline(always)]
     fn failed(&self) -> bool {
-        self.failed || self.decoder.is_past_end()
+        self.failed || self.decoder.is_damaged()
     }
 }
 

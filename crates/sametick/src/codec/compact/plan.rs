@@ -223,23 +223,21 @@ fn float_number(word: u32, shift: u8, times: u8) -> i32 {
     (steps + 0.5).floor().clamp(-NUMBER_MAX, NUMBER_MAX) as i32
 }
 
-/// The floats that have the number of `word`: the first in order, and how many follow it.
-pub(crate) fn float_range(word: u32, shift: u8, times: u8) -> (u32, u32) {
-    let number = float_number(word, shift, times);
+/// The floats that have a number: the first in order, and how many follow it. None if there is none.
+pub(crate) fn float_range(number: i32, shift: u8, times: u8) -> Option<(u32, u32)> {
     let at = |order: u32| float_number(from_order(order), shift, times);
     let (low_end, high_end) = (to_order(f32::MIN.to_bits()), to_order(f32::MAX.to_bits()));
-    let (mut low, mut high) = (low_end, to_order(word));
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if at(middle) < number { low = middle + 1 } else { high = middle }
-    }
-    let first = low;
-    let (mut low, mut high) = (to_order(word), high_end);
-    while low < high {
-        let middle = high - (high - low) / 2;
-        if at(middle) > number { high = middle - 1 } else { low = middle }
-    }
-    (first, low - first)
+    // The first float of which something holds that holds of all behind it.
+    let first = |holds: &dyn Fn(i32) -> bool| {
+        let (mut low, mut high) = (low_end, high_end + 1);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if holds(at(middle)) { high = middle } else { low = middle + 1 }
+        }
+        low
+    };
+    let (start, end) = (first(&|found| found >= number), first(&|found| found > number));
+    (start < end).then(|| (start, end - start - 1))
 }
 
 /// Floats in their order.

@@ -150,6 +150,7 @@ pub struct Decoder<'a> {
     value: u64,
     bytes: &'a [u8],
     next: usize,
+    is_damaged: bool,
 }
 
 impl<'a> Decoder<'a> {
@@ -158,7 +159,8 @@ impl<'a> Decoder<'a> {
         let mut first = [0; 8];
         let count = bytes.len().min(8);
         first[..count].copy_from_slice(&bytes[..count]);
-        Self { interval: Interval::WHOLE, value: u64::from_be_bytes(first), bytes, next: 8 }
+        let value = u64::from_be_bytes(first);
+        Self { interval: Interval::WHOLE, value, bytes, next: 8, is_damaged: false }
     }
 
     /// Reads a decision that is true with `chance` of 65536.
@@ -182,8 +184,12 @@ impl<'a> Decoder<'a> {
         let Some(share) = self.interval.share(bits) else {
             return (0..bits).fold(0, |value, _| value << 1 | u32::from(self.bit(1 << 15)));
         };
-        // What lies behind the last share nobody writes; it is noticed at the end.
-        let index = ((self.value - self.interval.low) / share).min((1 << bits) - 1);
+        let mut index = (self.value - self.interval.low) / share;
+        if index >> bits != 0 {
+            // What lies behind the last share nobody writes.
+            index = (1 << bits) - 1;
+            self.is_damaged = true;
+        }
         self.interval.take_share(share, index);
         self.value = self.value.min(self.interval.high);
         self.take_in();
@@ -201,9 +207,9 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Whether so much was read past the end that the message is damaged.
-    pub fn is_past_end(&self) -> bool {
-        self.next > self.bytes.len() + PAST_END_MAX
+    /// Whether the message is surely damaged: so much was read past its end, or something nobody writes.
+    pub fn is_damaged(&self) -> bool {
+        self.is_damaged || self.next > self.bytes.len() + PAST_END_MAX
     }
 
     /// Ends the message, which must be exactly what an encoder writes for the same decisions.
@@ -212,7 +218,8 @@ impl<'a> Decoder<'a> {
         let has_zero_tail = self.bytes.last() == Some(&0);
         let is_long = self.bytes.len() > given_out + 8;
         let shortest = self.interval.shortest();
-        if has_zero_tail || is_long || self.value != shortest { Err(Malformed) } else { Ok(()) }
+        let is_other = has_zero_tail || is_long || self.value != shortest;
+        if self.is_damaged || is_other { Err(Malformed) } else { Ok(()) }
     }
 }
 

@@ -76,14 +76,17 @@ impl Tables {
 
     /// Whether they are for values with these layouts.
     pub fn check(&self, layouts: &[Layout]) -> Result<(), TablesError> {
+        let suits = |(mode, word): (&Mode, &Word)| match *mode {
+            Mode::Float { .. } => word.meaning == Meaning::Exact,
+            Mode::Wraps { bits } => {
+                word.bits == u32::from(bits) && word.max == u32::MAX >> (32 - word.bits)
+            }
+            Mode::Integer { .. } => word.meaning != Meaning::Exact,
+        };
         let fits = |(kind, layout): (&KindTables, &Layout)| {
-            let is_float = |word: &Word| word.meaning == Meaning::Exact;
-            let modes = kind.plan.modes.iter().zip(layout.words());
             kind.plan.fingerprint == layout.fingerprint()
                 && kind.words.len() == layout.len()
-                && modes
-                    .into_iter()
-                    .all(|(mode, word)| matches!(mode, Mode::Float { .. }) == is_float(word))
+                && kind.plan.modes.iter().zip(layout.words()).all(suits)
                 && kind.plan.has_rotation(layout)
         };
         let fits = self.kinds.len() == layouts.len() && self.kinds.iter().zip(layouts).all(fits);

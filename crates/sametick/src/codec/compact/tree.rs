@@ -153,6 +153,10 @@ impl NumberModel {
         if class == 0 {
             return 0;
         }
+        if class == CLASSES - 1 {
+            // There is only one number so large.
+            return i32::MIN;
+        }
         let sign = leaf[CLASSES + usize::from(class > 1)];
         let is_negative = coder.decide(sign, value < 0);
         let mut magnitude = 1;

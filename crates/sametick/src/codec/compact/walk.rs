@@ -180,6 +180,7 @@ impl<'a, P: Port> Walk<'a, P> {
             }
         }
         let mut visible = Slots::default();
+        let is_more = chunks > known;
         for chunk in 0..chunks {
             let was = base.chunks().get(chunk).copied().unwrap_or(0);
             let is = truth.and_then(|truth| truth.chunks().get(chunk)).copied().unwrap_or(0);
@@ -192,6 +193,10 @@ impl<'a, P: Port> Walk<'a, P> {
                 self.port.fail();
             }
             visible.set_chunk(chunk, now);
+        }
+        // More chunks are there for somebody in the last.
+        if is_more && used(&visible) != chunks {
+            self.port.fail();
         }
         visible
     }
@@ -394,6 +399,12 @@ impl<'a, P: Port> Walk<'a, P> {
             let any = rare.iter().any(differs);
             if self.port.flag(about, &entity.tables.rare, &entity.known, any) {
                 self.these_words(entity, rare);
+                let same = |word: &u8| {
+                    self.memory.row[usize::from(*word)] == entity.base[usize::from(*word)]
+                };
+                if rare.iter().all(same) {
+                    self.port.fail();
+                }
             } else {
                 for word in rare.iter().map(|word| usize::from(*word)) {
                     self.memory.row[word] = entity.base[word];
@@ -445,9 +456,11 @@ impl<'a, P: Port> Walk<'a, P> {
         let number = guess.wrapping_add(missed);
         let mut value = mode.word(number);
         if let Mode::Float { shift, times } = mode {
-            value = self.float(entity, word, value, (shift, times));
+            value = self.float(entity, word, (value, number), (shift, times));
         }
-        if !entity.layout.words()[word].admits(value) {
+        // A number beyond what the word can hold is another in disguise.
+        let is_itself = mode.number(value) == number && mode.distance(guess, number) == missed;
+        if !is_itself || !entity.layout.words()[word].admits(value) {
             return self.port.fail();
         }
         self.memory.row[word] = value;
@@ -461,7 +474,7 @@ impl<'a, P: Port> Walk<'a, P> {
         &mut self,
         entity: &Entity<'a>,
         word: usize,
-        nearest: u32,
+        (nearest, number): (u32, i32),
         (shift, times): (u8, u8),
     ) -> u32 {
         let truth = entity.truth.map_or(0, |truth| truth[word]);
@@ -474,7 +487,10 @@ impl<'a, P: Port> Walk<'a, P> {
         {
             return nearest;
         }
-        let (first, more) = float_range(nearest, shift, times);
+        let Some((first, more)) = float_range(number, shift, times) else {
+            self.port.fail();
+            return nearest;
+        };
         let index = to_order(truth).wrapping_sub(first);
         let mut left = u32::BITS - more.leading_zeros();
         let mut read = 0;
