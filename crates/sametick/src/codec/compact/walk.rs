@@ -240,6 +240,7 @@ impl<'a, P: Port> Walk<'a, P> {
             features[0] = known.count_ones().cast_signed();
             let model = &self.tables.general.strangers;
             let any = known != 0 && self.port.flag(about(Part::Strangers), model, &features, any);
+            let mut met = !any;
             for place in places(*members) {
                 let slot = first + place;
                 let mut head = base.head(slot);
@@ -251,6 +252,7 @@ impl<'a, P: Port> Walk<'a, P> {
                     let model = &self.tables.general.stranger;
                     is_stranger =
                         self.port.flag(about(Part::Stranger), model, &asked, differs(place));
+                    met |= is_stranger;
                 }
                 if is_stranger {
                     head = self.stranger(
@@ -261,6 +263,9 @@ impl<'a, P: Port> Walk<'a, P> {
                 }
                 let Some(head) = head else { return self.port.fail() };
                 heads.push((slot as u16, head));
+            }
+            if !met {
+                return self.port.fail();
             }
         }
     }
