@@ -75,7 +75,8 @@ impl Footage {
         let mut replay = Replay::<Arena>::open(bytes, content)?;
         let wire = Wire::of::<Arena>();
         let tick_us = replay.header().rates.tick_length.as_micros().max(1);
-        let every = (1_000_000 / i64::from(REPLAY_HZ) / tick_us as i64).max(1);
+        let interval_us = 1_000_000 / u64::from(REPLAY_HZ);
+        let every = ((interval_us + tick_us / 2) / tick_us).max(1);
         let mut views: Vec<(PlayerId, Vec<Table>)> = Vec::new();
         let mut count = 0;
         while let Some(stepped) = replay.step()? {

@@ -97,6 +97,7 @@ struct Reading<'a> {
 }
 
 impl Port for Reading<'_> {
+    const READS: bool = true;
     #[inline(always)]
     fn flag(&mut self, _: Subject, model: &FlagModel, known: &Features, _: bool) -> bool {
         self.decoder.bit(model.chance(known))

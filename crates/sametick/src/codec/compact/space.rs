@@ -82,7 +82,7 @@ impl Space {
         if self.motions.is_empty() {
             return 0;
         }
-        let [x, y, z] = cell_of(place, radius);
+        let [x, y, z] = cell_of(place, shift_of(radius));
         i32::from(self.around[index(hash_x(x) ^ hash_y(y) ^ hash_z(z))])
     }
 
@@ -98,7 +98,8 @@ impl Space {
         };
         let number = self.motions.len() as u16;
         self.motions.push(Neighbour { motion, swing: Swing::new(&motion.turn) });
-        let [x, y, z] = cell_of(&motion.from, radius);
+        let shift = shift_of(radius);
+        let [x, y, z] = cell_of(&motion.from, shift);
         for x in near(x).map(hash_x) {
             for y in near(y).map(hash_y) {
                 for z in near(z).map(hash_z) {
@@ -107,7 +108,7 @@ impl Space {
                 }
             }
         }
-        let [x, y, z] = cell_of(&motion.from, 2 * radius);
+        let [x, y, z] = cell_of(&motion.from, shift + 1);
         let cell = index(hash_x(x) ^ hash_y(y) ^ hash_z(z));
         self.entries[cell][usize::from(self.counts[cell]) % CELL_ENTRIES] = number;
         self.counts[cell] += 1;
@@ -120,7 +121,8 @@ impl Space {
             return Rumour::default();
         }
         let reach = Reach::new(radius);
-        let [x, y, z] = [0, 1, 2].map(|axis| both(place[axis], radius));
+        let shift = shift_of(radius);
+        let [x, y, z] = [0, 1, 2].map(|axis| both(place[axis], shift));
         for x in x.map(hash_x) {
             for y in y.map(hash_y) {
                 for z in z.map(hash_z) {
@@ -197,9 +199,9 @@ impl Sum {
         self.count += 1;
         self.weight += weight;
         let swung = neighbour.swing.of(&arm.map(|part| part * 16));
-        for axis in 0..3 {
+        for (axis, swung) in swung.into_iter().enumerate() {
             self.by[axis] += weight * i64::from(motion.by[axis]);
-            self.swung[axis] += weight * i64::from(swung[axis]);
+            self.swung[axis] += weight * i64::from(swung);
             self.missed[axis] += weight * i64::from(motion.missed[axis]);
             self.turn[axis] += weight * i64::from(motion.turn[axis]);
             self.turn_missed[axis] += weight * i64::from(motion.turn_missed[axis]);
@@ -231,15 +233,21 @@ const MEAN_BITS: u32 = 24;
 // The sum of the most neighbours with the greatest weights, times a share of one, fits.
 const _: () = assert!(24 + 5 + (8 * CELL_ENTRIES).ilog2() + MEAN_BITS < 63);
 
+/// Cells are as large as the radius, or up to twice that: a power of two, so that nothing is divided.
 #[inline(always)]
-fn cell_of(place: &[i32; 3], size: u32) -> [i32; 3] {
-    place.map(|part| part.div_euclid(size.cast_signed().max(1)))
+fn shift_of(radius: u32) -> u32 {
+    radius.max(1).next_power_of_two().trailing_zeros()
 }
 
-/// The two cells of twice the radius that a ball around a place meets along one axis.
 #[inline(always)]
-fn both(part: i32, radius: u32) -> [i32; 2] {
-    let half = part.div_euclid(radius.cast_signed().max(1));
+fn cell_of(place: &[i32; 3], shift: u32) -> [i32; 3] {
+    place.map(|part| part >> shift)
+}
+
+/// The two cells of twice the size that a ball around a place meets along one axis.
+#[inline(always)]
+fn both(part: i32, shift: u32) -> [i32; 2] {
+    let half = part >> shift;
     let cell = half >> 1;
     [cell, if half & 1 == 0 { cell.wrapping_sub(1) } else { cell.wrapping_add(1) }]
 }

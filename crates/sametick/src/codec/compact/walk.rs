@@ -71,6 +71,8 @@ pub(crate) enum Part {
 
 /// Where the values go to or come from.
 pub(crate) trait Port {
+    /// Whether the values come from outside, so that each must be checked.
+    const READS: bool = false;
     /// A decision: the one given, or the one read.
     fn flag(&mut self, about: Subject, model: &FlagModel, known: &Features, value: bool) -> bool;
     /// A number.
@@ -377,7 +379,7 @@ impl<'a, P: Port> Walk<'a, P> {
         }
         self.words(&mut entity);
         let row = &self.memory.row[..layout.len()];
-        if is_known && row == base || !layout.admits(row) {
+        if P::READS && (is_known && row == base || !layout.admits(row)) {
             self.port.fail();
         }
         true
@@ -464,8 +466,8 @@ impl<'a, P: Port> Walk<'a, P> {
             value = self.float(entity, word, (value, number), (shift, times));
         }
         // A number beyond what the word can hold is another in disguise.
-        let is_itself = mode.number(value) == number && mode.distance(guess, number) == missed;
-        if !is_itself || !entity.layout.words()[word].admits(value) {
+        let is_itself = || mode.number(value) == number && mode.distance(guess, number) == missed;
+        if P::READS && !(is_itself() && entity.layout.words()[word].admits(value)) {
             return self.port.fail();
         }
         self.memory.row[word] = value;

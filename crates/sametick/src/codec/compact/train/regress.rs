@@ -17,6 +17,8 @@ const LEAF_SAMPLES_MIN: usize = 300;
 /// What rounding alone leaves, squared.
 const NOISE: f64 = 30.0;
 const THRESHOLDS_MAX: usize = 7;
+/// A question must save so many bits each time that it is asked.
+const SPLIT_WORTH: f64 = 0.01;
 /// What a class of predictions may depend on.
 const ASKED: [usize; 13] = [
     f::ACQUAINTANCE,
@@ -173,7 +175,7 @@ pub(super) fn regress(lessons: &Lessons) -> Option<Regression> {
             splits += 1;
         } else {
             nodes[node] = Node::leaf(leaves.len() as u16);
-            leaves.push(weights.map(|weight| whole(weight)));
+            leaves.push(weights.map(whole));
         }
     }
     Some(Regression { tree: Tree { nodes }, weights: leaves })
@@ -225,5 +227,6 @@ fn split(lessons: &Lessons, samples: &[u32], trust: &[f64]) -> Option<(usize, i3
         }
     }
     let (gain, feature, threshold) = best;
-    (gain > 12.0 * INPUTS as f64 + samples.len() as f64 * 0.002).then_some((feature, threshold))
+    (gain > 12.0 * INPUTS as f64 + samples.len() as f64 * SPLIT_WORTH)
+        .then_some((feature, threshold))
 }
