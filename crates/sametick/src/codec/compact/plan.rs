@@ -191,6 +191,16 @@ impl Mode {
         }
     }
 
+    /// The number that is so far from another.
+    #[inline(always)]
+    pub(crate) fn beside(self, number: i32, distance: i32) -> i32 {
+        let sum = number.wrapping_add(distance);
+        match self {
+            Mode::Wraps { bits } => wrap(sum, bits),
+            _ => sum,
+        }
+    }
+
     /// The word of a number; a float's nearest.
     #[inline(always)]
     pub(crate) fn word(self, number: i32) -> u32 {

@@ -460,7 +460,7 @@ impl<'a, P: Port> Walk<'a, P> {
         entity.prepare(&inputs, predicted, steps, at, recent);
         let missed =
             self.port.number(about, &tables.numbers, &entity.known, mode.distance(guess, now));
-        let number = guess.wrapping_add(missed);
+        let number = mode.beside(guess, missed);
         let mut value = mode.word(number);
         if let Mode::Float { shift, times } = mode {
             value = self.float(entity, word, (value, number), (shift, times));
