@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 /// Package and example.
 const EXAMPLES: [(&str, &str); 5] = [
     ("sametick", "trace"),
+    ("sametick", "compact_trace"),
     ("sametick", "sealed_trace"),
     ("sametick-arena", "arena_trace"),
     ("sametick-arena", "theatre_trace"),

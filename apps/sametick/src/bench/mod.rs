@@ -2,8 +2,10 @@
 
 mod channel;
 pub(crate) mod codec;
+pub(crate) mod compact;
 mod conditioner;
 mod flood;
+pub(crate) mod footage;
 mod instructions;
 mod islands;
 mod line;
