@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, bail};
 
 /// Package and example.
-const EXAMPLES: [(&str, &str); 5] = [
+const EXAMPLES: [(&str, &str); 6] = [
     ("sametick", "trace"),
     ("sametick", "compact_trace"),
     ("sametick", "sealed_trace"),
