@@ -21,6 +21,7 @@ fn main() -> std::io::Result<()> {
     let targets = [
         ("bits", bits()),
         ("client_messages", sessions()),
+        ("eventlock", event_locked()),
         ("lockstep", lockstep()),
         ("record", records()),
         ("replay", replays()),
@@ -105,6 +106,21 @@ fn damage(orders: &[u8]) -> Vec<u8> {
 
 /// The options of a session, then steps: a deed (its upper half is the time, its lower the player's
 /// wish or another map), the aim of a wish, and what becomes of the messages under way.
+/// Options, then steps: a deed, a wish if it is one, and what becomes of each message that is on its way.
+fn event_locked() -> Seeds {
+    let seed = |options: u8, step: &[u8]| [&[options], &step.repeat(20)[..]].concat();
+    vec![
+        ("quiet", seed(0x41, &[0xff, 0, 0])),
+        ("busy", seed(0x71, &[0x52, 200, 0, 0])),
+        ("plants", seed(0xf0, &[0xe1, 90, 0, 0])),
+        ("denied", seed(0x40, &[0xf2, 10, 0, 0])),
+        ("lost", seed(0x42, &[0x52, 200, 3, 0, 3])),
+        ("doubled", seed(0x42, &[0x52, 200, 4, 4])),
+        ("damaged", seed(0x72, &[0x52, 200, 6, 1, 3, 0, 0x55, 0, 0])),
+        ("made-up", seed(0x40, &[0x52, 200, 5, 9, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0])),
+    ]
+}
+
 fn sessions() -> Seeds {
     const MANY_AND_RARE: u8 = 0xf9;
     const PASS: [u8; 4] = [0x45, 0, 0, 0];

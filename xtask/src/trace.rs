@@ -7,11 +7,13 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, bail};
 
 /// Package and example.
-const EXAMPLES: [(&str, &str); 4] = [
+const EXAMPLES: [(&str, &str); 6] = [
     ("sametick", "trace"),
+    ("sametick", "compact_trace"),
     ("sametick", "sealed_trace"),
     ("sametick-arena", "arena_trace"),
     ("sametick-arena", "theatre_trace"),
+    ("sametick-islands", "islands_trace"),
 ];
 const WASM: &str = "wasm32-unknown-unknown";
 const MARK: &str = "sametick trace ";

@@ -17,7 +17,7 @@ const WASM: &str = "wasm32-unknown-unknown";
 const PACKAGE: &str = "sametick-web";
 const NAME: &str = "sametick_web";
 /// Each is a feature of the package, and has a wasm of its own.
-const PAGES: [&str; 2] = ["play", "theatre"];
+const PAGES: [&str; 3] = ["play", "theatre", "islands"];
 /// What of apps/web is part of the page as it is: files beside its manifest, and a folder.
 const PAGE_FILES: [&str; 3] = ["html", "ico", "webmanifest"];
 const PAGE_FOLDER: &str = "page";

@@ -3,6 +3,7 @@
 mod address;
 mod bench;
 mod bots;
+mod codec;
 mod content;
 mod crew;
 mod host;
@@ -56,6 +57,9 @@ enum Command {
     /// Measure what the library costs
     #[command(subcommand)]
     Bench(bench::Bench),
+    /// Train the compact codec, and see where bits go
+    #[command(subcommand, after_help = codec::EXAMPLES)]
+    Codec(codec::Codec),
     /// Look at the recording of a match, and play it again
     #[command(after_help = replay::EXAMPLES)]
     Replay(replay::Options),
@@ -73,6 +77,7 @@ fn main() -> ExitCode {
         Ok(Command::Serve(options)) => (serve::run(*options), REFUSED),
         Ok(Command::Bots(options)) => (bots::run(&options), REFUSED),
         Ok(Command::Bench(bench)) => (bench::run(bench), 1),
+        Ok(Command::Codec(codec)) => (codec::run(&codec), 1),
         Ok(Command::Replay(options)) => (replay::run(&options), 1),
         Ok(Command::Theatre(options)) => (theatre::run(&options), REFUSED),
         Err(error) => return explain(&error),

@@ -11,7 +11,7 @@ use sametick_arena::map::MAPS;
 use sametick_arena::{Arena, Content, Entity, Mode};
 use serde_json::{Map, Value, json};
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub(crate) const EXAMPLES: &str = "Examples:
   sametick replay match.sametick                  what is in it, and whether it plays again as it was
@@ -51,7 +51,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let file = options.file.display();
     let bytes = std::fs::read(&options.file).with_context(|| format!("cannot read {file}"))?;
     let header = Header::read(&bytes).with_context(|| format!("cannot play {file}"))?;
-    let content = content(&header, options)?;
+    let content = content(&header, options.map.as_deref())?;
     let mut replay =
         Replay::<Arena>::open(bytes, content).with_context(|| format!("cannot play {file}"))?;
     let mut out = BufWriter::new(io::stdout().lock());
@@ -76,9 +76,9 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 }
 
 /// The content that a recording names: a map that comes with the game or one that is given, in any mode.
-fn content(header: &Header, options: &Options) -> anyhow::Result<Content> {
+pub(crate) fn content(header: &Header, map: Option<&Path>) -> anyhow::Result<Content> {
     let mut texts: Vec<String> = MAPS.iter().map(|(_, text)| (*text).to_owned()).collect();
-    if let Some(path) = &options.map {
+    if let Some(path) = map {
         let text = std::fs::read_to_string(path);
         texts.push(text.with_context(|| format!("cannot read the map {}", path.display()))?);
     }
@@ -91,8 +91,7 @@ fn content(header: &Header, options: &Options) -> anyhow::Result<Content> {
         }
     }
     bail!(
-        "{} was played on a map that does not come with this build; hand it in with --map (its server says: {})",
-        options.file.display(),
+        "it was played on a map that does not come with this build; hand it in with --map (its server says: {})",
         header.configuration.trim()
     )
 }

@@ -1,6 +1,7 @@
 //! The page on which the arena is played in a browser: one canvas, some HTML, the same rules and the same library as
-//! the server; and the theatre, a page of its own. Each has a wasm of its own, by the features `play` and `theatre`,
-//! so that neither loads what the other needs. What knows no browser is built and tested natively too.
+//! the server; and the theatre and Islands, pages of their own. Each has a wasm of its own, by the features `play`,
+//! `theatre` and `islands`, so that none loads what another needs. What knows no browser is built and tested natively
+//! too.
 
 // Natively there is no page that would use it.
 #![cfg_attr(not(target_arch = "wasm32"), allow(dead_code))]
@@ -29,6 +30,8 @@ mod hud;
 mod input;
 #[cfg(feature = "play")]
 mod inside;
+#[cfg(feature = "islands")]
+mod islands;
 #[cfg(feature = "play")]
 mod killcam;
 #[cfg(feature = "play")]
@@ -61,6 +64,8 @@ mod theatre;
 #[cfg(all(target_arch = "wasm32", feature = "play"))]
 mod start;
 
+#[cfg(all(target_arch = "wasm32", feature = "islands"))]
+pub use islands::Skirmish;
 #[cfg(all(target_arch = "wasm32", feature = "play"))]
 pub use start::{choose, exhibit, fly, hold, leave, walk};
 #[cfg(all(target_arch = "wasm32", feature = "theatre"))]

@@ -2,6 +2,7 @@
 //! few lines between them that every program would write.
 
 use crate::Link;
+use sametick::eventlock::{EventClient, EventServer, Requests};
 use sametick::lockstep::Mesh;
 use sametick::secure::Random;
 use sametick::{Client, Game, Peer, Server, Time};
@@ -76,6 +77,52 @@ pub fn drive_mesh<G: Game>(
     mesh.advance(now, random);
     while let Some((to, datagram)) = mesh.transmit() {
         link.send(now, to, &datagram);
+    }
+    link.flush(now);
+}
+
+/// The same for the server of an event-locked game.
+pub fn drive_event_server<G: Requests>(
+    server: &mut EventServer<G>,
+    link: &mut impl Link,
+    now: Time,
+    random: &mut dyn Random,
+) {
+    let mut datagram = Vec::new();
+    for _ in 0..TAKEN_AT_ONCE_MAX {
+        let Some(from) = link.receive(now, &mut datagram) else { break };
+        let session = link.session(from);
+        if let Some(answer) = server.receive_from(now, (from, session), &mut datagram, random) {
+            link.send(now, from, &answer);
+        }
+    }
+    while let Some(departure) = link.departed() {
+        server.session_ended(now, departure.peer);
+    }
+    server.advance(now);
+    while let Some((to, datagram)) = server.transmit(now) {
+        link.send(now, to, datagram);
+    }
+    link.flush(now);
+}
+
+/// The same for a client of one and its server at `to`.
+pub fn drive_event_client<G: Requests>(
+    client: &mut EventClient<G>,
+    link: &mut impl Link,
+    to: Peer,
+    now: Time,
+) {
+    let mut datagram = Vec::new();
+    for _ in 0..TAKEN_AT_ONCE_MAX {
+        let Some(from) = link.receive(now, &mut datagram) else { break };
+        if from == to {
+            client.receive(now, &mut datagram);
+        }
+    }
+    client.advance(now);
+    while let Some(datagram) = client.transmit(now) {
+        link.send(now, to, datagram);
     }
     link.flush(now);
 }

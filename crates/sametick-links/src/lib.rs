@@ -35,7 +35,10 @@ pub use both::Both;
 pub use browser::BrowserLink;
 pub use clock::Clock;
 pub use conditioner::Conditioned;
-pub use drive::{TAKEN_AT_ONCE_MAX, drive_client, drive_mesh, drive_server};
+pub use drive::{
+    TAKEN_AT_ONCE_MAX, drive_client, drive_event_client, drive_event_server, drive_mesh,
+    drive_server,
+};
 pub use link::{DATAGRAM_BYTES_MAX, Departure, Link, Reason, address_of, peer_at};
 #[cfg(not(target_arch = "wasm32"))]
 pub use tcp::TcpLink;

@@ -39,6 +39,32 @@ pub trait Networked: Clone + Default {
     fn fields<F: Fields>(&mut self, f: &mut F);
 }
 
+/// How fields belong together, by the names they are met with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    /// See [`Fields::rate_of`].
+    RateOf {
+        /// The velocity.
+        rate: &'static str,
+        /// What it moves.
+        of: &'static str,
+    },
+    /// See [`Fields::near`].
+    Near {
+        /// The place.
+        place: &'static str,
+        /// How near, in its own steps.
+        steps: u32,
+    },
+    /// See [`Fields::leads`].
+    Leads,
+    /// See [`Fields::tag`].
+    Tag {
+        /// The field.
+        name: &'static str,
+    },
+}
+
 /// What walks a value. Games call the methods that name a kind; the library implements the rest.
 pub trait Fields: Sized {
     /// Whether this walk changes the value it walks.
@@ -76,6 +102,54 @@ pub trait Fields: Sized {
 
     /// Walks fields whose names begin with `name`.
     fn group(&mut self, name: &'static str, walk: impl FnOnce(&mut Self));
+
+    /// Tells how fields belong together; only codecs that predict ask. Shorter with the methods below.
+    #[inline(always)]
+    fn relate(&mut self, _relation: Relation) {}
+
+    /// The field `rate` says how fast the field `of` changes, word for word: a velocity and its place.
+    ///
+    /// ```
+    /// use sametick::codec::compact::Hint;
+    /// use sametick::{Fields, Layout, Networked, Precision};
+    ///
+    /// #[derive(Clone, Default)]
+    /// struct Runner { x: f32, speed: f32 }
+    ///
+    /// impl Networked for Runner {
+    ///     fn fields<F: Fields>(&mut self, f: &mut F) {
+    ///         f.ranged("x", &mut self.x, -50.0..=50.0, 0.01);
+    ///         f.ranged("speed", &mut self.speed, -10.0..=10.0, 0.1);
+    ///         f.rate_of("speed", "x");
+    ///     }
+    /// }
+    ///
+    /// let layout = Layout::of::<Runner>(Precision::State);
+    /// assert_eq!(layout.hints(), [Hint::RateOf { rate: 1, of: 0 }]);
+    /// ```
+    #[inline(always)]
+    fn rate_of(&mut self, rate: &'static str, of: &'static str) {
+        self.relate(Relation::RateOf { rate, of });
+    }
+
+    /// The three words of the field `place` are where this is; whoever is within so many of its steps
+    /// is likely to move alike.
+    #[inline(always)]
+    fn near(&mut self, place: &'static str, steps: u32) {
+        self.relate(Relation::Near { place, steps });
+    }
+
+    /// Others move with this one, as if attached to it: it is coded before them.
+    #[inline(always)]
+    fn leads(&mut self) {
+        self.relate(Relation::Leads);
+    }
+
+    /// What the other fields do depends on what the field `name` is, such as a weapon or a state.
+    #[inline(always)]
+    fn tag(&mut self, name: &'static str) {
+        self.relate(Relation::Tag { name });
+    }
 
     /// A value within a value: its fields' names begin with `name`.
     #[inline(always)]

@@ -77,6 +77,8 @@
 //! | [`relevance`] | whom a player may know of |
 //! | `Hosted`, `succession` | a game that one of its players hosts, and what happens when that one leaves |
 //! | [`lockstep`] | the same world on every machine: peer to peer, relayed, with rollback |
+//! | [`eventlock`] | the server alone decides, and tells what it decided: for hundreds of units on thin lines |
+//! | [`synchrony`] | the time on another machine |
 //! | [`health`] | what a net graph shows, and warnings that say whose fault it is |
 //! | [`channel`] | one connection's messages, over packets that may be lost |
 //! | [`network`] | bad networks, simulated |
@@ -110,6 +112,7 @@ mod dice;
 pub mod endpoint;
 mod entities;
 mod entity;
+pub mod eventlock;
 mod events;
 #[cfg(feature = "secure")]
 mod extra;
@@ -152,6 +155,7 @@ mod snapshot;
 mod snapshot_tests;
 #[cfg(feature = "secure")]
 pub mod succession;
+pub mod synchrony;
 mod table;
 pub mod theatre;
 mod time;
@@ -172,7 +176,7 @@ pub use entity::{ENTITY_SLOTS_MAX, EntityId, GENERATIONS_MAX};
 pub use events::{Effect, FRESH_EFFECTS_MAX, HELD_EVENTS_MAX, SAVED_EVENTS_MAX};
 #[cfg(feature = "secure")]
 pub use extra::Extra;
-pub use fields::{Field, Fields, Networked};
+pub use fields::{Field, Fields, Networked, Relation};
 pub use game::{
     Audience, Delivery, EVENTS_PER_TICK_MAX, EventKey, Game, NoEvent, REPEATS_MAX, Turn,
     VERDICTS_PER_TICK_MAX, Verdict, dice_of,
@@ -203,3 +207,8 @@ pub use world::{PlayerId, Tick, Unsettled, World};
 #[cfg(all(doctest, feature = "secure"))]
 #[doc = include_str!("../../../docs/first-game.md")]
 struct FirstGame;
+
+/// The same of the guide to event locking.
+#[cfg(all(doctest, feature = "secure"))]
+#[doc = include_str!("../../../docs/event-locking.md")]
+struct EventLocking;

@@ -3,6 +3,7 @@
 //! Delta, hashing, inspection and logging work on records and layouts alone; none of them ever sees
 //! an entity.
 
+use crate::codec::compact::Hint;
 use crate::fields::Networked;
 use crate::walks::{Describe, Gather, Locate, Scatter, Settle};
 pub use crate::word::ROW_WORDS;
@@ -33,6 +34,8 @@ pub struct Layout {
     fields: Vec<&'static str>,
     /// The words that head a group, so that a decoded record needs the group checked.
     groups: Vec<u8>,
+    /// What predicts what, for codecs that ask.
+    hints: Vec<Hint>,
 }
 
 /// A field held a number that is not finite; settling put a finite one in its place.
@@ -68,6 +71,7 @@ impl Layout {
         let initial = vec![0; walk.words.len()];
         let mut layout = Self::new(precision, walk.words, initial);
         layout.fields = walk.fields;
+        layout.hints = walk.hints;
         let mut row = [0; ROW_WORDS];
         layout.gather(&mut T::default(), &mut row);
         layout.initial = row[..layout.len()].to_vec();
@@ -97,8 +101,20 @@ impl Layout {
             widths: words.chunks(MASK_WORDS).map(widths).collect(),
             fields: Vec::new(),
             groups: groups.map(|(index, _)| index).collect(),
+            hints: Vec::new(),
             words,
         }
+    }
+
+    /// The same layout with hints for codecs that predict. They change nothing that a record means.
+    pub fn with_hints(mut self, hints: Vec<Hint>) -> Self {
+        self.hints = hints;
+        self
+    }
+
+    /// What it tells codecs that predict.
+    pub fn hints(&self) -> &[Hint] {
+        &self.hints
     }
 
     /// How many words its records have.

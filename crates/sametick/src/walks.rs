@@ -1,6 +1,7 @@
 //! The visitors of a value's fields: gather, scatter, settle, describe, and the watch on rounding.
 
-use crate::fields::{Fields, Networked};
+use crate::codec::compact::Hint;
+use crate::fields::{Fields, Networked, Relation};
 use crate::kinds::Kind;
 use crate::list::List;
 #[cfg(debug_assertions)]
@@ -232,11 +233,13 @@ pub(crate) struct Describe {
     /// For each word the bare name its field was met with.
     pub(crate) fields: Vec<&'static str>,
     path: Vec<String>,
+    pub(crate) hints: Vec<Hint>,
 }
 
 impl Describe {
     pub(crate) fn new(precision: Precision) -> Self {
-        Self { precision, words: Vec::new(), fields: Vec::new(), path: Vec::new() }
+        let (words, fields, path, hints) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { precision, words, fields, path, hints }
     }
 
     fn push(&mut self, field: &'static str, mut word: Word) {
@@ -244,6 +247,20 @@ impl Describe {
         word.name = parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(".");
         self.words.push(word);
         self.fields.push(field);
+    }
+
+    /// The words of a field of the value that is walked: where they start, and how many there are.
+    fn find(&self, field: &str) -> (usize, usize) {
+        let parts = self.path.iter().map(String::as_str).chain([field]);
+        let name = parts.collect::<Vec<_>>().join(".");
+        let belongs = |word: &Word| match word.name.strip_prefix(&name) {
+            Some(rest) => rest.is_empty() || rest.starts_with('.'),
+            None => false,
+        };
+        let Some(start) = self.words.iter().position(belongs) else {
+            panic!("a hint names the field {name}, which was not met before it");
+        };
+        (start, self.words[start..].iter().take_while(|word| belongs(word)).count())
     }
 }
 
@@ -293,6 +310,23 @@ impl Fields for Describe {
         self.path.push(name.to_string());
         walk(self);
         self.path.pop();
+    }
+
+    fn relate(&mut self, relation: Relation) {
+        match relation {
+            Relation::RateOf { rate, of } => {
+                let ((rate, count), (of, others)) = (self.find(rate), self.find(of));
+                let pairs = (0..count.min(others)).map(|word| (rate + word, of + word));
+                self.hints.extend(pairs.map(|(rate, of)| Hint::RateOf { rate, of }));
+            }
+            Relation::Near { place, steps } => {
+                let (first, count) = self.find(place);
+                assert!(count == 3, "the field {place} is no place: it has {count} words");
+                self.hints.push(Hint::Near { first, radius: steps });
+            }
+            Relation::Leads => self.hints.push(Hint::Leads),
+            Relation::Tag { name } => self.hints.push(Hint::Tag { word: self.find(name).0 }),
+        }
     }
 }
 

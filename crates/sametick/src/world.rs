@@ -220,6 +220,12 @@ impl<E: Entities> World<E> {
         if id.is_provisional() { self.contains(id) } else { in_slot() }
     }
 
+    /// Who stands in a slot.
+    pub(crate) fn tenant(&self, slot: usize) -> Option<EntityId> {
+        let tenant = self.slots.get(slot).filter(|slot| slot.entity.is_some())?;
+        tenant.id(slot)
+    }
+
     /// Adds the slots of everyone.
     pub(crate) fn occupied(&self, slots: &mut Slots) {
         slots.insert_chunks(self.taken.iter().copied());

@@ -103,6 +103,7 @@ impl Networked for Fighter {
         f.bits("round", &mut self.round, 8);
         f.bits("took", &mut self.took, 8).shown_as(Int::new(0..=0));
         f.bits("took_at", &mut self.took_at, 32).shown_as(Int::new(0..=0));
+        f.rate_of("velocity", "position");
     }
 }
 

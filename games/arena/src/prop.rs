@@ -39,6 +39,7 @@ impl Networked for Prop {
         f.int("health", &mut self.health, 0..=PROP_HEALTH);
         f.bool("is_resting", &mut self.is_resting);
         f.bits("back_at", &mut self.back_at, 32);
+        f.rate_of("velocity", "position");
     }
 }
 

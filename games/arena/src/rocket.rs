@@ -48,6 +48,7 @@ impl Networked for Rocket {
         f.entity("by", &mut self.by);
         f.exact("age", &mut self.age).shown(0.0..=0.0, 1.0);
         f.bool("is_burst", &mut self.is_burst);
+        f.rate_of("velocity", "position");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::measure::{Measured, measure, measure_ordered};
 use super::scene::{self, Scene};
-use super::{Report, print, recording};
+use super::{Report, compact, print, recording};
 use anyhow::{Context, ensure};
 use sametick::codec::zero_runs::{PAPER_WORD_BITS, WORD_BITS};
 use serde_json::json;
@@ -13,7 +13,8 @@ pub(crate) const EXAMPLES: &str = "Examples:
   sametick bench codec
   sametick bench codec --seconds 10 --seed 7 --json
   sametick bench codec --data arena64.bin
-  sametick bench codec --data cubes901_a.cub --age 6 --json";
+  sametick bench codec --data cubes901_a.cub --age 6 --json
+  sametick bench codec --data cubes901_a.cub --codec compact --tables cubes.tables --json";
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -23,6 +24,15 @@ pub(crate) struct Options {
     /// How many snapshots old the base is [default: what makes 100 ms]
     #[arg(long, value_name = "SNAPSHOTS", value_parser = clap::value_parser!(u32).range(1..=64))]
     age: Option<u32>,
+    /// Which codec: the paper's, stage by stage, or the one with frozen tables, beside plain
+    #[arg(long, value_enum, default_value_t = Choice::Plain)]
+    codec: Choice,
+    /// Tables for the compact codec, made by `sametick codec train`; without, those that are built in
+    #[arg(long, value_name = "FILE")]
+    tables: Option<PathBuf>,
+    /// Pass over this share of the recording, on which tables may have been trained
+    #[arg(long, value_name = "FRACTION", default_value_t = 0.0)]
+    skip_first: f64,
     /// How long the built-in work runs
     #[arg(long, default_value_t = SECONDS, conflicts_with = "data")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=3600))]
@@ -42,11 +52,36 @@ const BASE_AGE_MS: u32 = 100;
 
 impl Default for Options {
     fn default() -> Self {
-        Self { data: None, age: None, seconds: SECONDS, seed: SEED, json: false }
+        Self {
+            data: None,
+            age: None,
+            codec: Choice::Plain,
+            tables: None,
+            skip_first: 0.0,
+            seconds: SECONDS,
+            seed: SEED,
+            json: false,
+        }
     }
 }
 
+/// The codecs that can be measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Choice {
+    /// Changed words raw, and its stages
+    Plain,
+    /// Predicted, and coded with frozen tables
+    Compact,
+}
+
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    ensure!((0.0..1.0).contains(&options.skip_first), "--skip-first is a share from 0 to 1");
+    if options.codec == Choice::Compact {
+        let data = options.data.as_deref().context("--codec compact needs --data")?;
+        let (age, skip_first, json) = (options.age, options.skip_first, options.json);
+        let tables = options.tables.as_deref();
+        return compact::run(&compact::Asked { data, tables, age, skip_first, json });
+    }
     let (scenes, snapshots_hz, work) = open(options)?;
     let age = options.age.unwrap_or((snapshots_hz * BASE_AGE_MS).div_ceil(1000).max(1)) as usize;
     let mut report = Report {

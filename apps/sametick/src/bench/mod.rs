@@ -2,9 +2,12 @@
 
 mod channel;
 pub(crate) mod codec;
+pub(crate) mod compact;
 mod conditioner;
 mod flood;
+pub(crate) mod footage;
 mod instructions;
+mod islands;
 mod line;
 mod load;
 mod measure;
@@ -37,6 +40,9 @@ pub(crate) enum Bench {
     /// Instructions for each gathered, changed and unchanged field and each packet, by valgrind
     #[command(after_help = instructions::EXAMPLES)]
     Instructions(instructions::Options),
+    /// Hundreds of units under event locking, beside snapshots and lockstep: what servers and clients send
+    #[command(after_help = islands::EXAMPLES)]
+    Islands(islands::Options),
     /// How many players of the arena one core holds: time, bytes and memory of its server
     #[command(after_help = load::EXAMPLES)]
     Load(load::Options),
@@ -58,6 +64,7 @@ pub(crate) fn run(bench: Bench) -> anyhow::Result<()> {
         Bench::Conditioner(options) => conditioner::run(&options),
         Bench::Flood(options) => flood::run(&options),
         Bench::Instructions(options) => instructions::run(&options),
+        Bench::Islands(options) => islands::run(&options),
         Bench::Load(options) => load::run(&options),
         Bench::Rollback(options) => rollback::run(&options),
         Bench::Server(options) => server::run(&options),

@@ -4,6 +4,7 @@ mod arena;
 mod cubes;
 mod quake;
 
+use sametick::codec::compact::Hint;
 use std::fmt;
 use std::sync::Arc;
 
@@ -41,6 +42,8 @@ pub(crate) struct Exact {
 pub(crate) struct RecordedKind {
     pub name: &'static str,
     pub fields: Vec<RecordedField>,
+    /// What predicts what.
+    pub hints: Vec<Hint>,
 }
 
 /// One field. Every value of a recording lies within `low..=high`.

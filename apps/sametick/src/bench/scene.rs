@@ -118,9 +118,14 @@ fn layout(kind: &RecordedKind) -> Layout {
         };
         let max = (field.high - field.low) as u32;
         let name = format!("{}.{}", kind.name, field.name);
-        Word::new(&name, max, Meaning::Integer { low: field.low }, blend)
+        let meaning = match field.kind {
+            RecordedFieldKind::Float => Meaning::Exact,
+            _ => Meaning::Integer { low: field.low },
+        };
+        Word::new(&name, max, meaning, blend)
     };
     let zero = |field: &RecordedField| (0.clamp(field.low, field.high) - field.low) as u32;
     let initial = kind.fields.iter().map(zero).collect();
-    Layout::new(Precision::Shown, kind.fields.iter().map(word).collect(), initial)
+    let layout = Layout::new(Precision::Shown, kind.fields.iter().map(word).collect(), initial);
+    layout.with_hints(kind.hints.clone())
 }

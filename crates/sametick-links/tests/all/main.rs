@@ -4,6 +4,7 @@
 mod allocations;
 mod conditioner;
 mod drive;
+mod event_locked;
 mod every_link;
 mod suite;
 mod tcp;

@@ -122,12 +122,21 @@ pub(super) struct Sent {
     stretch_began: Time,
     /// After so long a packet is taken for lost.
     expiry: Span,
+    /// For how long the other end may gather acknowledgements.
+    gathered_within: Span,
     /// When the newest packet that arrived was sent.
     delivered_at: Option<Time>,
 }
 
+#[cfg(test)]
 impl Default for Sent {
     fn default() -> Self {
+        Self::new(super::ACKNOWLEDGE_WITHIN)
+    }
+}
+
+impl Sent {
+    pub(super) fn new(gathered_within: Span) -> Self {
         Self {
             flying: VecDeque::new(),
             resolved: VecDeque::new(),
@@ -135,6 +144,7 @@ impl Default for Sent {
             shortest: [None; 2],
             stretch_began: Time::ZERO,
             expiry: EXPIRY_FIRST,
+            gathered_within,
             delivered_at: None,
         }
     }
@@ -240,8 +250,8 @@ impl Sent {
             }
         };
         (trip.smoothed, trip.jitter) = (Some(smoothed), jitter);
-        // The other end may gather acknowledgements for a while.
-        self.expiry = (smoothed + jitter * 4 + super::ACKNOWLEDGE_WITHIN * 2).max(EXPIRY_MIN);
+        let waits = self.gathered_within + super::ACKNOWLEDGE_WITHIN;
+        self.expiry = (smoothed + jitter * 4 + waits).max(EXPIRY_MIN);
         if now - self.stretch_began >= STRETCH {
             self.shortest = [None, self.shortest[0]];
             self.stretch_began = now;

@@ -63,6 +63,11 @@ pub struct Settings {
     pub keep_alive: Span,
     /// When nothing came for so long, the other end is gone.
     pub time_out: Span,
+    /// How long packets that came may wait for their acknowledgement to have company, at most
+    /// [`ACKNOWLEDGE_WITHIN_MAX`].
+    pub acknowledge_within: Span,
+    /// For how long the other end lets ours wait.
+    pub acknowledged_within: Span,
     /// How payloads are made shorter, if they are.
     pub compression: Compression,
     /// The number of the first packet, at least 1, in both directions; both ends must agree. Only
@@ -85,7 +90,10 @@ pub enum State {
 const GOODBYES: u32 = 4;
 const GOODBYE_INTERVAL: Span = Span::millis(50);
 
-/// So many packets, or so long a time, may wait for an acknowledgement to have company.
+/// The longest that an acknowledgement can say it waited.
+pub const ACKNOWLEDGE_WITHIN_MAX: Span = Span::millis(250);
+
+/// So many packets, or so long a time unless it is set otherwise, may wait for an acknowledgement to have company.
 const UNACKNOWLEDGED_MAX: u32 = 8;
 const ACKNOWLEDGE_WITHIN: Span = Span::millis(40);
 const PATIENCE_WITHOUT_BUDGET: u32 = 3;
@@ -167,6 +175,7 @@ impl Channel {
     /// A fresh connection. The seed only decides which packet numbers are never used.
     pub fn new(settings: Settings, now: Time, seed: u64) -> Self {
         assert!(settings.first_number > 0, "number zero is nobody's");
+        assert!(settings.acknowledge_within <= ACKNOWLEDGE_WITHIN_MAX, "no one could tell");
         let mut dice = Dice::new(seed, 0);
         Self {
             settings,
@@ -175,7 +184,7 @@ impl Channel {
             trap_next: settings.first_number + dice.below(2 * NUMBERS_PER_TRAP),
             trap_set: 0,
             dice,
-            sent: Sent::default(),
+            sent: Sent::new(settings.acknowledged_within),
             told: Told::default(),
             received: Received::default(),
             outgoing: Outgoing::default(),
@@ -436,7 +445,11 @@ impl Channel {
         let crowd = self.received.unacknowledged();
         let due = |patience: u32| {
             let is_crowded = crowd >= UNACKNOWLEDGED_MAX * patience;
-            if is_crowded { since } else { since + ACKNOWLEDGE_WITHIN * u64::from(patience) }
+            if is_crowded {
+                since
+            } else {
+                since + self.settings.acknowledge_within * u64::from(patience)
+            }
         };
         affordable.max(due(1)).min(due(PATIENCE_WITHOUT_BUDGET))
     }
@@ -493,7 +506,7 @@ impl Channel {
         }
         // On a poor line acknowledgements must not eat what the messages need: they gather for longer.
         let patience = if budget > 0 { 1 } else { PATIENCE_WITHOUT_BUDGET };
-        let within = ACKNOWLEDGE_WITHIN * u64::from(patience);
+        let within = self.settings.acknowledge_within * u64::from(patience);
         let waited = self.received.waiting_since().is_some_and(|at| now - at >= within);
         let crowded = self.received.unacknowledged() >= UNACKNOWLEDGED_MAX * patience;
         (waited || crowded).then_some(Plan::Acknowledge)
@@ -616,6 +629,8 @@ impl Default for Settings {
             overhead_bytes: packet::SEAL_BYTES_MAX + 28,
             keep_alive: Span::millis(250),
             time_out: Span::seconds(10),
+            acknowledge_within: ACKNOWLEDGE_WITHIN,
+            acknowledged_within: ACKNOWLEDGE_WITHIN,
             compression: Compression::None,
             first_number: FIRST_NUMBER,
         }

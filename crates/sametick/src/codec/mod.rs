@@ -1,4 +1,8 @@
 //! How a table crosses the network: the paper's plain way, and the zero runs it ends with.
 
+pub mod compact;
 pub mod plain;
+mod wire;
 pub mod zero_runs;
+
+pub use wire::Wire;

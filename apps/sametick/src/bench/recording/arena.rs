@@ -5,6 +5,8 @@ use super::{
     SLOTS_MAX, damaged,
 };
 
+use sametick::codec::compact::Hint;
+
 pub(super) const MAGIC: &[u8] = b"ARENA001";
 
 const TICKS_HZ: u32 = 60;
@@ -91,11 +93,17 @@ fn kinds(
     header: &Header,
     fields: fn(Vec<RecordedField>) -> Vec<RecordedField>,
 ) -> Vec<RecordedKind> {
-    let mut kinds = vec![RecordedKind { name: "player", fields: fields(player_fields()) }];
+    let mut kinds =
+        vec![RecordedKind { name: "player", fields: fields(player_fields()), hints: hints() }];
     if header.props > 0 {
-        kinds.push(RecordedKind { name: "prop", fields: fields(prop_fields()) });
+        kinds.push(RecordedKind { name: "prop", fields: fields(prop_fields()), hints: hints() });
     }
     kinds
+}
+
+/// The three velocities behind the three positions.
+fn hints() -> Vec<Hint> {
+    (0..3).map(|axis| Hint::RateOf { rate: axis + 3, of: axis }).collect()
 }
 
 /// A player has 100 health at most, one of eight weapons and of three animations that count from

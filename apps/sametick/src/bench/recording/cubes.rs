@@ -5,6 +5,8 @@ use super::{
     damaged,
 };
 
+use sametick::codec::compact::Hint;
+
 pub(super) const MAGIC: &[u8] = b"CUB1";
 
 const FRAMES_HZ: u32 = 60;
@@ -18,18 +20,19 @@ const UNUSED_BITS: u8 = 0b0111_1100;
 
 pub(super) fn read(reader: &mut Reader<'_>) -> Result<Recording, RecordingError> {
     let header = Header::read(reader)?;
-    let kind = cube_kind();
+    let kinds = cube_kinds();
+    let kind = &kinds[0];
     let mut cubes = Vec::new();
     let mut frames = Vec::new();
     for frame in 0..header.frames {
         reader.enter("frame", frame as usize);
-        read_changes(reader, &header, &kind, &mut cubes)?;
+        read_changes(reader, &header, kind, &mut cubes)?;
         frames.push(cubes.clone());
     }
     Ok(Recording {
         format: "cubes",
         snapshots_hz: FRAMES_HZ,
-        kinds: vec![kind],
+        kinds,
         baselines: Vec::new(),
         frames,
         first_measured: FIRST_MEASURED,
@@ -65,14 +68,22 @@ impl Header {
     }
 }
 
-fn cube_kind() -> RecordedKind {
+/// Cube 0 is the player's, which pushes and pulls the others.
+const PLAYER_CUBE: u16 = 0;
+/// Cubes this near each other, in 1/512 metre, are likely to touch.
+const NEAR: u32 = 400;
+
+fn cube_kinds() -> Vec<RecordedKind> {
     // Orientation is three numbers of 9 bits by the format's definition, though stored in 16.
     let orientation = ["a", "b", "c"].map(|name| RecordedField::signed(name, 16).within(0, 511));
     // Position is 1/512 metre, so 16 bits reach 64 metres; the format has no walls.
     let position = ["x", "y", "z"].map(|name| RecordedField::signed(name, 16));
     let fields = [RecordedField::unsigned("interacting", 1), RecordedField::unsigned("largest", 2)];
-    let fields = fields.into_iter().chain(orientation).chain(position).collect();
-    RecordedKind { name: "cube", fields }
+    let fields: Vec<_> = fields.into_iter().chain(orientation).chain(position).collect();
+    let hints = vec![Hint::Rotation { first: 1 }, Hint::Near { first: 5, radius: NEAR }];
+    let leads = [&hints[..], &[Hint::Leads]].concat();
+    let player = RecordedKind { name: "player", fields: fields.clone(), hints: leads };
+    vec![RecordedKind { name: "cube", fields, hints }, player]
 }
 
 /// Applies one frame's records to the frame before; the first frame fills an empty list.
@@ -126,7 +137,7 @@ fn read_cube(
     for field in &kind.fields[values.len()..] {
         values.push(reader.value(kind, field)?);
     }
-    Ok(RecordedEntity { slot, kind: 0, values: values.into() })
+    Ok(RecordedEntity { slot, kind: u8::from(slot == PLAYER_CUBE), values: values.into() })
 }
 
 #[cfg(test)]
@@ -172,7 +183,7 @@ mod tests {
         assert_eq!((recording.frames.len(), recording.first_measured), (8, 6));
         let integers = |frame: usize, slot: u16| -> Vec<i64> {
             let cube = &recording.frames[frame][usize::from(slot)];
-            assert_eq!((cube.slot, cube.kind), (slot, 0));
+            assert_eq!((cube.slot, cube.kind), (slot, u8::from(slot == 0)));
             let fields = recording.kinds[0].fields.iter();
             fields.zip(&*cube.values).map(|(field, raw)| field.integer(*raw)).collect()
         };

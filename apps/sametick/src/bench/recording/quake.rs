@@ -3,6 +3,7 @@
 use super::{
     Reader, RecordedEntity, RecordedField, RecordedKind, Recording, RecordingError, damaged, lawful,
 };
+use sametick::codec::compact::Hint;
 use std::sync::Arc;
 
 pub(super) const MAGIC: &[u8] = b"Q3S1";
@@ -77,8 +78,25 @@ fn read_kind(
     name: &'static str,
     field_count: u16,
 ) -> Result<RecordedKind, RecordingError> {
-    let fields = (0..field_count).map(|_| read_field(reader)).collect::<Result<_, _>>()?;
-    Ok(RecordedKind { name, fields })
+    let fields = (0..field_count).map(|_| read_field(reader)).collect::<Result<Vec<_>, _>>()?;
+    let hints = hints(&fields);
+    Ok(RecordedKind { name, fields, hints })
+}
+
+/// Which fields are the velocities of which, and what an entity's nature is told by.
+fn hints(fields: &[RecordedField]) -> Vec<Hint> {
+    let find = |name: &str| fields.iter().position(|field| field.name == name);
+    let mut hints = Vec::new();
+    let pairs =
+        [("pos.trDelta", "pos.trBase"), ("velocity", "origin"), ("apos.trDelta", "apos.trBase")];
+    for (rate, of) in pairs {
+        for axis in 0..3 {
+            let found = find(&format!("{rate}[{axis}]")).zip(find(&format!("{of}[{axis}]")));
+            hints.extend(found.map(|(rate, of)| Hint::RateOf { rate, of }));
+        }
+    }
+    hints.extend(["eType", "weapon"].into_iter().filter_map(find).map(|word| Hint::Tag { word }));
+    hints
 }
 
 fn read_field(reader: &mut Reader<'_>) -> Result<RecordedField, RecordingError> {

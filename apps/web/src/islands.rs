@@ -1,0 +1,410 @@
+//! The islands page's own half: a contest against bots, what its player sees as numbers and words for whoever draws,
+//! and what a hand asks for as requests. Knows no browser.
+
+mod locked;
+#[cfg(target_arch = "wasm32")]
+mod stage;
+
+#[cfg(target_arch = "wasm32")]
+pub use stage::Skirmish;
+
+use locked::Locked;
+use sametick::{EntityId, Game, PlayerId, Slots, Span, World};
+use sametick_islands::{
+    Building, BuildingKind, Cell, Census, Content, Denial, Entity, GRAINS, GROUP_MAX, Islands, Job,
+    Link, Opening, Realm, Request, SPRING_WORKERS_MAX, SUB, Sight, Squad, TICK, UNITS_MAX, Unit,
+    UnitKind, Verb, clock, contest, place_offset, seat_of, shots,
+};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// Who plays by hand.
+const ME: PlayerId = PlayerId(0);
+/// A page that was away for longer goes on from where it was.
+const STALL_MAX: Span = Span::millis(250);
+/// Numbers of a unit in what is handed over.
+const UNIT_NUMBERS: usize = 10;
+/// Of a building.
+#[cfg(test)]
+const BUILDING_NUMBERS: usize = 14;
+
+/// A contest of one hand against bots, under event locking.
+pub(crate) struct Contest {
+    locked: Locked,
+    content: Content,
+    /// What the hand's screen shows: official, and over it what it hopes for.
+    shown: World<Entity>,
+    /// What of the next tick has passed.
+    part: f64,
+    /// Squads whose way is not official yet.
+    hoped: Vec<Link>,
+    /// Time that was too short to pass.
+    rest: Span,
+}
+
+impl Contest {
+    pub(crate) fn new(seed: u64, players: u8, opening: Opening, ping: Span) -> Self {
+        let content = Content::new(seed, players, opening);
+        let locked = Locked::new(&content, seed, ping);
+        let (shown, hoped) = (World::default(), Vec::new());
+        let mut contest = Self { locked, content, shown, part: 0.0, hoped, rest: Span::ZERO };
+        contest.look();
+        contest
+    }
+
+    pub(crate) fn content(&self) -> &Content {
+        &self.content
+    }
+
+    pub(crate) fn world(&self) -> &World<Entity> {
+        &self.shown
+    }
+
+    /// Has a bot play for the hand, or gives the hand back.
+    pub(crate) fn watch(&mut self, is_watched: bool) {
+        self.locked.is_watched = is_watched;
+    }
+
+    /// Lets time pass; who was away for long goes on from where it was.
+    pub(crate) fn advance(&mut self, span: Span) {
+        self.rest += span.min(STALL_MAX);
+        let whole = Span::millis(self.rest.as_micros() / 10_000 * 10);
+        self.rest -= whole;
+        self.locked.advance(whole);
+        self.look();
+    }
+
+    /// Lets ticks pass at once.
+    pub(crate) fn skip(&mut self, ticks: u32) {
+        self.locked.advance(TICK * u64::from(ticks));
+        self.look();
+    }
+
+    fn look(&mut self) {
+        if let Some((world, part)) = self.locked.shown() {
+            (self.shown, self.part) = (world.clone(), part);
+        }
+        let squads = self.shown.all::<Squad>().map(|(id, _)| id);
+        let hoped = squads.filter(|id| id.is_provisional() || self.locked.is_unofficial(*id));
+        self.hoped = hoped.map(Link::to).collect();
+    }
+
+    /// The contest's clock, with the part of a tick that has passed.
+    pub(crate) fn clock(&self) -> f64 {
+        f64::from(clock(self.world())) + self.part
+    }
+
+    /// Asks for something, or says why not.
+    pub(crate) fn ask(&mut self, request: Request) -> Result<(), Denial> {
+        self.locked.request(request)?;
+        self.look();
+        Ok(())
+    }
+
+    /// What the server has denied since this was last asked, though it looked lawful here.
+    pub(crate) fn take_denial(&mut self) -> Option<Denial> {
+        self.locked.denied.take().map(Denial::from)
+    }
+
+    /// Asks for the same for many units: whole squads by their names, others by their own.
+    pub(crate) fn ask_for(&mut self, units: &[u16], request: &Request) -> Result<(), Denial> {
+        let census = Census::new(self.world(), clock(self.world()));
+        let mut by_squad: BTreeMap<Link, Vec<Link>> = BTreeMap::new();
+        for link in units.iter().map(|unit| Link(*unit)) {
+            let unit = census.name(link).and_then(|id| self.world().get::<Unit>(id));
+            if let Some(unit) = unit {
+                by_squad.entry(unit.squad).or_default().push(link);
+            }
+        }
+        let (mut whole, mut parts) = (Vec::new(), Vec::new());
+        for (squad, members) in by_squad {
+            // Building and gathering are for single workers.
+            let takes_squads = !matches!(request.verb, Verb::Build | Verb::Gather);
+            if takes_squads && members.len() == census.members(squad).len() {
+                whole.push(squad);
+            } else {
+                parts.extend(members);
+            }
+        }
+        if whole.is_empty() && parts.is_empty() {
+            return Err(Denial::Nobody);
+        }
+        let groups = whole.chunks(GROUP_MAX).map(|group| (true, group));
+        let groups = groups.chain(parts.chunks(GROUP_MAX).map(|group| (false, group)));
+        let mut verdict = Err(Denial::Nobody);
+        for (is_whole, group) in groups.collect::<Vec<_>>() {
+            let group = group.iter().copied().collect();
+            let answer = self.ask(Request { whole: is_whole, group, ..request.clone() });
+            verdict = if verdict.is_ok() { verdict } else { answer };
+        }
+        verdict
+    }
+
+    /// The nearest springs with room for the workers.
+    pub(crate) fn gather(&mut self, workers: &[u16], near: Cell) -> Result<(), Denial> {
+        let census = Census::new(self.world(), clock(self.world()));
+        let mut rooms: Vec<(Cell, usize)> =
+            self.content.springs().iter().map(|spring| (*spring, SPRING_WORKERS_MAX)).collect();
+        rooms.sort_by_key(|(spring, _)| (spring.apart(near), *spring));
+        for (id, squad) in self.world().all::<Squad>().filter(|(_, squad)| squad.job == Job::Gather)
+        {
+            let others = census
+                .members(Link::to(id))
+                .iter()
+                .filter(|id| !workers.contains(&Link::to(**id).0));
+            let room = rooms.iter_mut().find(|(spring, _)| *spring == squad.goal);
+            room.into_iter()
+                .for_each(|(_, room)| *room = room.saturating_sub(others.clone().count()));
+        }
+        let mut verdict = Err(Denial::Nobody);
+        for worker in workers {
+            let Some((spring, room)) = rooms.iter_mut().find(|(_, room)| *room > 0) else { break };
+            *room -= 1;
+            let request = Request::gather([Link(*worker)], *spring);
+            let answer = self.ask(request);
+            verdict = if verdict.is_ok() { verdict } else { answer };
+        }
+        verdict
+    }
+
+    /// All that the player sees of units: link, seat, kind, place, health, squad, whether it moves and its job.
+    pub(crate) fn units(&self) -> Vec<f32> {
+        let (world, now, tick) = (self.world(), self.clock(), clock(self.world()));
+        let visible = self.visible();
+        let census = Census::new(world, tick);
+        let ground = sametick_islands::Ground::new(&self.content, world, tick);
+        let mut numbers = Vec::with_capacity(world.len() * UNIT_NUMBERS);
+        for (id, unit) in world.all::<Unit>().filter(|(id, _)| visible.contains(id.slot())) {
+            let Some(squad) = census.squad(world, unit.squad) else { continue };
+            let [x, y] = placed(squad, unit, now, |cell| squad.flies || ground.is_open(cell));
+            numbers.extend([
+                f32::from(Link::to(id).0),
+                f32::from(unit.seat),
+                unit.kind as u8 as f32,
+                x,
+                y,
+                f32::from(unit.health.left(tick)) / f32::from(unit.kind.table().health),
+                f32::from(unit.squad.0),
+                f32::from(u8::from(squad.is_moving(tick))),
+                squad.job as u8 as f32,
+                f32::from(unit.health.loss()),
+            ]);
+        }
+        numbers
+    }
+
+    /// All that the player sees of buildings.
+    pub(crate) fn buildings(&self) -> Vec<f32> {
+        let (world, tick) = (self.world(), clock(self.world()));
+        let visible = self.visible();
+        let mut numbers = Vec::new();
+        for (id, building) in world.all::<Building>().filter(|(id, _)| visible.contains(id.slot()))
+        {
+            let spot = building.spot();
+            let built = if building.is_ready(tick) {
+                1.0
+            } else if building.ready == 0 {
+                0.0
+            } else {
+                1.0 - (f32::from(building.ready) - tick as f32) / building.build_ticks() as f32
+            };
+            numbers.extend([
+                f32::from(Link::to(id).0),
+                f32::from(building.seat),
+                building.kind as u8 as f32,
+                spot.x as f32 / SUB as f32,
+                spot.y as f32 / SUB as f32,
+                f32::from(building.health.left(tick)) / f32::from(building.kind.table().health),
+                built,
+                f32::from(building.direction),
+                f32::from(building.span),
+                f32::from(building.left(tick)),
+                building.product as u8 as f32,
+                building.progress(tick).map_or(0.0, |part| part as f32 / 100.0),
+                building.cell.x() as f32,
+                building.cell.y() as f32,
+            ]);
+        }
+        numbers
+    }
+
+    /// Who shoots at whom, as far as is seen: from, to, and whose shot it is.
+    pub(crate) fn shots(&self) -> Vec<f32> {
+        let (world, tick) = (self.world(), clock(self.world()));
+        let (visible, census) = (self.visible(), Census::new(world, tick));
+        let mut numbers = Vec::new();
+        let spot = |id: EntityId| census.spot(world.entity(id)?);
+        for (gun, target) in shots(world) {
+            let both = visible.contains(gun.slot()) && visible.contains(target.slot());
+            let (Some(from), Some(to), true) = (spot(gun), spot(target), both) else { continue };
+            let seat = match world.entity(gun) {
+                Some(Entity::Unit(unit)) => unit.seat,
+                Some(Entity::Building(building)) => building.seat,
+                _ => continue,
+            };
+            numbers.extend([from.x, from.y, to.x, to.y].map(|at| at as f32 / SUB as f32));
+            numbers.extend([f32::from(seat), gun.slot() as f32]);
+        }
+        numbers
+    }
+
+    /// The way a squad of the player's has before it: places in cells.
+    pub(crate) fn way(&self, squad: u16) -> Vec<f32> {
+        let (world, tick) = (self.world(), clock(self.world()));
+        let census = Census::new(world, tick);
+        let squad =
+            census.squad(world, Link(squad)).filter(|squad| Some(squad.seat) == seat_of(world, ME));
+        let Some(squad) = squad.filter(|squad| !squad.is_there(tick)) else { return Vec::new() };
+        let mut way = squad.shown_at(self.clock()).to_vec();
+        for (_, to) in squad.legs_ahead(tick) {
+            way.extend([to.x as f32 / SUB as f32, to.y as f32 / SUB as f32]);
+        }
+        way
+    }
+
+    /// Ways that were asked for and are not official yet, each after its count of numbers: the page draws them dashed.
+    pub(crate) fn unofficial(&self) -> Vec<f32> {
+        let ways = self.hoped.iter().map(|link| self.way(link.0));
+        ways.flat_map(|way| std::iter::once(way.len() as f32).chain(way)).collect()
+    }
+
+    /// Which blocks of cells the player sees, row by row.
+    pub(crate) fn sight(&self) -> Vec<u8> {
+        let sight = Sight::of(self.world(), ME);
+        let blocks = sametick_islands::SIDE_MAX / sametick_islands::BLOCK_CELLS;
+        let middle = |block: i32| block * sametick_islands::BLOCK_CELLS * SUB + SUB;
+        let spots = (0..blocks).flat_map(|y| (0..blocks).map(move |x| (x, y)));
+        spots
+            .map(|(x, y)| {
+                u8::from(sight.sees(sametick_islands::Spot { x: middle(x), y: middle(y) }))
+            })
+            .collect()
+    }
+
+    /// All else, as JSON.
+    pub(crate) fn words(&self) -> String {
+        let (world, tick) = (self.world(), clock(self.world()));
+        let contest = contest(world);
+        let seat = seat_of(world, ME);
+        let realm = world.owned::<Realm>(ME).map(|(_, realm)| *realm).unwrap_or_default();
+        let census = Census::new(world, tick);
+        let idle = world
+            .all::<Unit>()
+            .filter(|(_, unit)| Some(unit.seat) == seat && unit.kind == UnitKind::Worker);
+        let rests = |unit: &Unit| {
+            let squad = census.squad(world, unit.squad);
+            squad.is_some_and(|squad| {
+                squad.is_there(tick) && squad.job != Job::Gather && !self.builds(&census, squad)
+            })
+        };
+        let idle = idle.filter(|(_, unit)| rests(unit)).count();
+        let scores: Vec<String> = contest.scores.iter().map(ToString::to_string).collect();
+        let numbers = [
+            ("crystals", i64::from(realm.crystals(tick))),
+            ("rate", i64::from(realm.rate)),
+            ("units", census.units(realm.seat) as i64),
+            ("units_max", UNITS_MAX as i64),
+            ("idle", idle as i64),
+            ("seat", seat.map_or(-1, i64::from)),
+            ("seconds", i64::from(tick / sametick_islands::TICKS_PER_SECOND)),
+            ("length", i64::from(self.content.ticks() / sametick_islands::TICKS_PER_SECOND)),
+            ("winner", contest.winner.map_or(-1, i64::from)),
+            ("came", i64::from(contest.came)),
+            ("out", i64::from(contest.out)),
+        ];
+        let mut text = format!(r#"{{"over":{},"scores":[{}]"#, contest.is_over, scores.join(","));
+        for (name, number) in numbers {
+            // Writing to a string cannot fail.
+            let _ = write!(text, r#","{name}":{number}"#);
+        }
+        text.push('}');
+        text
+    }
+
+    fn builds(&self, census: &Census, squad: &Squad) -> bool {
+        let site = census.name(squad.aim).and_then(|id| self.world().get::<Building>(id));
+        squad.job == Job::Build && site.is_some_and(|site| !site.is_ready(clock(self.world())))
+    }
+
+    fn visible(&self) -> Slots {
+        let mut visible = Slots::default();
+        Islands::relevant(self.world(), &self.content, ME, &mut visible);
+        visible
+    }
+}
+
+/// Where a unit is shown: at its place in the squad, closer together where that would be over water.
+fn placed(squad: &Squad, unit: &Unit, now: f64, is_open: impl Fn(Cell) -> bool) -> [f32; 2] {
+    let ([x, y], place) = (squad.shown_at(now), place_offset(unit.place));
+    let away = [place.x as f32 / SUB as f32, place.y as f32 / SUB as f32];
+    let at = |part: f32| [x + away[0] * part, y + away[1] * part];
+    let is_dry = |[x, y]: [f32; 2]| Cell::new(x as i32, y as i32).is_some_and(&is_open);
+    let parts = [1.0, 0.6, 0.3];
+    parts.into_iter().map(at).find(|place| is_dry(*place)).unwrap_or(at(0.15))
+}
+
+/// What everything costs and is called, as JSON.
+pub(crate) fn tables() -> String {
+    let units = UnitKind::ALL.iter().map(|kind| {
+        let table = kind.table();
+        let range = table.range as f32 / SUB as f32;
+        let (name, cost, ticks) = (table.name, table.cost, table.ticks);
+        format!(
+            r#"{{"name":"{name}","cost":{cost},"ticks":{ticks},"range":{range},"flies":{}}}"#,
+            table.flies
+        )
+    });
+    let units: Vec<String> = units.collect();
+    let buildings = BuildingKind::ALL.iter().map(|kind| {
+        let table = kind.table();
+        let range = table.range as f32 / SUB as f32;
+        format!(r#"{{"name":"{}","cost":{},"range":{range}}}"#, table.name, table.cost)
+    });
+    let buildings: Vec<String> = buildings.collect();
+    let (units, buildings) = (units.join(","), buildings.join(","));
+    format!(r#"{{"units":[{units}],"buildings":[{buildings}],"grains":{GRAINS}}}"#)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_contest_is_seen_as_numbers_and_words_and_goes_on() {
+        let mut contest = Contest::new(3, 4, Opening::Settlers, Span::ZERO);
+        assert_eq!(contest.units().len(), 8 * UNIT_NUMBERS, "one's own, and nobody else's");
+        assert_eq!(contest.buildings().len(), 2 * BUILDING_NUMBERS);
+        contest.advance(Span::millis(200));
+        assert!(contest.clock() >= 4.0);
+        assert!(contest.words().contains(r#""seat":0"#), "{}", contest.words());
+        assert!(tables().contains("Ballista"));
+    }
+
+    #[test]
+    fn who_is_sent_goes_and_what_is_refused_is_said() {
+        let mut contest = Contest::new(3, 2, Opening::War, Span::millis(300));
+        let units = contest.units();
+        let raiders = units.chunks(UNIT_NUMBERS).filter(|unit| unit[1] == 0.0 && unit[2] == 1.0);
+        let raiders: Vec<u16> = raiders.map(|unit| unit[0] as u16).collect();
+        let goal = contest.content().homes()[0].workshops[0];
+        let march = Request { verb: Verb::Go, place: goal, ..Request::default() };
+        assert_eq!(contest.ask_for(&raiders, &march), Ok(()));
+        let moving = |contest: &Contest| {
+            contest.units().chunks(UNIT_NUMBERS).filter(|unit| unit[7] == 1.0).count()
+        };
+        assert_eq!(
+            moving(&contest),
+            raiders.len(),
+            "at once, before the server can have heard of it"
+        );
+        assert!(!contest.unofficial().is_empty());
+        contest.advance(Span::millis(250));
+        assert!(!contest.unofficial().is_empty(), "the answer is still on its way");
+        (0..3).for_each(|_| contest.advance(Span::millis(250)));
+        assert!(contest.unofficial().is_empty(), "the server has said so");
+        assert_eq!(moving(&contest), raiders.len());
+        let far = Request { place: contest.content().homes()[1].altar, ..march };
+        assert_eq!(contest.ask_for(&raiders, &far), Err(Denial::Unreachable));
+        assert_eq!(contest.ask_for(&[], &far), Err(Denial::Nobody));
+    }
+}

@@ -1,0 +1,323 @@
+//! What both ends know of one entity before and while it is coded: its past, the leader, its neighbours,
+//! and what came of it already.
+
+use super::plan::{Mode, NONE, Plan};
+use super::space::{Motion, Rumour, Space};
+use super::tables::KindTables;
+use super::tree::{FRACTION_BITS, Features, INPUTS, Inputs};
+use super::turn::Turn;
+use super::walk::Lineage;
+use crate::record::Layout;
+use crate::table::{Head, Table};
+use feature as f;
+
+/// The places of the features.
+pub(crate) mod feature {
+    pub(crate) const PREDICTED: usize = 0;
+    pub(crate) const PREDICTED_SIZE: usize = 1;
+    pub(crate) const FRACTION: usize = 2;
+    pub(crate) const SPEED: usize = 3;
+    pub(crate) const ACCELERATION: usize = 4;
+    pub(crate) const SPREAD: usize = 5;
+    pub(crate) const RESIDUAL: usize = 6;
+    pub(crate) const RESIDUAL_SIZE: usize = 7;
+    pub(crate) const RESIDUAL_BEFORE: usize = 8;
+    pub(crate) const RESIDUALS: usize = 9;
+    pub(crate) const CHANGED_SO_FAR: usize = 10;
+    pub(crate) const VALUE: usize = 11;
+    pub(crate) const RECENT_SIZE: usize = 12;
+    pub(crate) const RECENT: usize = 13;
+    pub(crate) const SPAN: usize = 14;
+    pub(crate) const RATE_CHANGE: usize = 15;
+    pub(crate) const ACQUAINTANCE: usize = 16;
+    pub(crate) const CHANGED_BEFORE: usize = 17;
+    pub(crate) const NEIGHBOURS: usize = 18;
+    pub(crate) const NEIGHBOURS_MISSED: usize = 19;
+    pub(crate) const LEADER_DISTANCE: usize = 20;
+    pub(crate) const PLACE_SPEED: usize = 21;
+    pub(crate) const PLACE_ACCELERATION: usize = 22;
+    pub(crate) const LEADER_GAP: usize = 23;
+    pub(crate) const NEIGHBOUR_GAP: usize = 24;
+    pub(crate) const TAG: usize = 25;
+    pub(crate) const SECOND_TAG: usize = 26;
+    pub(crate) const CHANGED_EARLIER: usize = 27;
+    pub(crate) const CHANGED_LATELY: usize = 28;
+    pub(crate) const MOVED: usize = 29;
+    pub(crate) const MISSED: usize = 30;
+    pub(crate) const HEIGHT: usize = 31;
+}
+/// One entity while it is coded.
+pub(super) struct Entity<'a> {
+    pub(super) kind: u8,
+    pub(super) plan: &'a Plan,
+    pub(super) tables: &'a KindTables,
+    pub(super) layout: &'a Layout,
+    pub(super) base: &'a [u32],
+    pub(super) before: &'a [u32],
+    pub(super) earlier: &'a [u32],
+    pub(super) truth: Option<&'a [u32]>,
+    pub(super) known: Features,
+    pub(super) rumour: Rumour,
+    pub(super) led: [i32; 3],
+    pub(super) motion: Motion,
+}
+
+/// What this snapshot's entities of a kind showed of a word so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Recent {
+    pub(super) residual: i32,
+    pub(super) size: i32,
+    pub(super) delta: i32,
+}
+
+const ONE: i32 = 1 << FRACTION_BITS;
+
+pub(super) fn place_of(
+    base: &Table,
+    layouts: &[Layout],
+    plan: &Plan,
+    slot: usize,
+    head: &Head,
+) -> Option<[i32; 3]> {
+    let first = usize::from(plan.place);
+    if plan.place == NONE {
+        return None;
+    }
+    let words = base.record(slot, &layouts[usize::from(head.kind)]);
+    Some(std::array::from_fn(|axis| plan.modes[first + axis].number(words[first + axis])))
+}
+
+/// Distances are told apart by their highest bits.
+pub(super) const KEYS: usize = 256;
+
+#[inline(always)]
+pub(super) fn class(distance: u32) -> usize {
+    let distance = distance | 8;
+    let bits = 31 - distance.leading_zeros();
+    ((bits << 3 | distance >> (bits - 3) & 7) as usize).min(KEYS - 3)
+}
+
+/// How far apart two places are, in no unit in particular.
+#[inline]
+pub(super) fn distance(left: &[i32; 3], right: &[i32; 3]) -> u32 {
+    let axis = |axis: usize| i64::from(left[axis]) - i64::from(right[axis]);
+    let square = [axis(0), axis(1), axis(2)].map(|apart| apart * apart).iter().sum::<i64>();
+    ((square >> 4).min(1 << 30)) as u32
+}
+
+/// A distance with its bits behind the point; what is too far is cut.
+#[inline(always)]
+pub(super) fn scaled(steps: i32) -> i32 {
+    steps.clamp(-(1 << 25), 1 << 25) << FRACTION_BITS
+}
+
+impl Entity<'_> {
+    /// What is known before anything of it is coded.
+    pub(super) fn introduce(&mut self, space: &Space, lineage: &Lineage<'_>, changed_lately: i32) {
+        let differences = |left: &[u32], right: &[u32]| {
+            let pairs = left.iter().zip(right);
+            pairs.fold(0, |count, (left, right)| count + i32::from(left != right))
+        };
+        let plan = self.plan;
+        self.known[f::CHANGED_BEFORE] = differences(self.base, self.before);
+        self.known[f::CHANGED_EARLIER] = differences(self.before, self.earlier);
+        self.known[f::CHANGED_LATELY] = changed_lately;
+        for (feature, tag) in [f::TAG, f::SECOND_TAG].into_iter().zip(plan.tags) {
+            if tag != NONE {
+                self.known[feature] = self.base[usize::from(tag)].min(1 << 30).cast_signed();
+            }
+        }
+        if plan.place == NONE {
+            return;
+        }
+        let first = usize::from(plan.place);
+        let number =
+            |words: &[u32], axis: usize| plan.modes[first + axis].number(words[first + axis]);
+        let from = std::array::from_fn(|axis| number(self.base, axis));
+        self.motion.from = from;
+        self.known[f::HEIGHT] = from[2];
+        self.known[f::NEIGHBOURS] = space.crowd(&from, plan.radius);
+        if let Some(leader) = &space.leader {
+            self.known[f::LEADER_DISTANCE] =
+                distance(&from, &leader.from).min(1 << 30).cast_signed();
+        }
+        if self.known[f::CHANGED_BEFORE] > 0 || self.known[f::CHANGED_EARLIER] > 0 {
+            let (mut speed, mut acceleration) = (0, 0);
+            for axis in 0..3 {
+                let [at, before, earlier] =
+                    [self.base, self.before, self.earlier].map(|words| number(words, axis));
+                let (velocity, older) = velocities(
+                    at.wrapping_sub(before),
+                    before.wrapping_sub(earlier),
+                    &lineage.spans,
+                );
+                speed += velocity.abs() >> 2;
+                acceleration += (velocity - older).abs() >> 2;
+            }
+            self.known[f::PLACE_SPEED] = speed;
+            self.known[f::PLACE_ACCELERATION] = acceleration;
+        }
+    }
+
+    /// Takes in what the leader and the neighbours did.
+    pub(super) fn heed(&mut self) {
+        let plan = self.plan;
+        let first = usize::from(plan.place);
+        let (mut leader_gap, mut neighbour_gap) = (0, 0);
+        for axis in 0..3 {
+            let number = |words: &[u32]| plan.modes[first + axis].number(words[first + axis]);
+            let velocity = scaled(number(self.base).wrapping_sub(number(self.before)));
+            leader_gap += velocity.saturating_sub(self.led[axis]).saturating_abs() >> 2;
+            neighbour_gap += velocity.saturating_sub(self.rumour.swung[axis]).saturating_abs() >> 2;
+        }
+        self.known[f::LEADER_GAP] = leader_gap;
+        self.known[f::NEIGHBOUR_GAP] = if self.rumour.count > 0 { neighbour_gap } else { -1 };
+        self.known[f::NEIGHBOURS_MISSED] =
+            if self.rumour.count > 0 { self.rumour.error } else { -1 };
+    }
+
+    /// What a word's prediction is a sum of.
+    pub(super) fn inputs(
+        &mut self,
+        word: usize,
+        spans: &[u32; 3],
+        row: &[u32],
+        recent: i32,
+    ) -> Inputs {
+        let mode = self.plan.modes[word];
+        let [at, before, earlier] =
+            [self.base, self.before, self.earlier].map(|words| mode.number(words[word]));
+        let (velocity, older) =
+            velocities(mode.distance(before, at), mode.distance(earlier, before), spans);
+        let mut inputs = [0; INPUTS];
+        inputs[0] = velocity;
+        inputs[1] = velocity - older;
+        let rate = self.plan.rates[word];
+        let mut rate_change = 0;
+        if rate != NONE {
+            let rate = usize::from(rate);
+            let rate_mode = self.plan.modes[rate];
+            let span = spans[0].min(256).cast_signed();
+            let limit = |rate: i32| rate.clamp(-(1 << 18), 1 << 18);
+            let [old, new] = [self.base[rate], row[rate]].map(|word| limit(rate_mode.number(word)));
+            inputs[2] = old * span;
+            inputs[3] = new * span;
+            rate_change = new - old;
+        }
+        self.known[f::RATE_CHANGE] = rate_change.abs();
+        if self.is_place(word) {
+            let axis = word - usize::from(self.plan.place);
+            inputs[4] = self.led[axis];
+            inputs[5] = self.rumour.by[axis];
+            inputs[6] = self.rumour.swung[axis];
+            inputs[7] = self.rumour.missed[axis];
+        }
+        inputs[8] = scaled(self.known[f::RESIDUAL]);
+        inputs[9] = scaled(self.known[f::RESIDUAL_BEFORE]);
+        inputs[10] = recent;
+        inputs[11] = ONE;
+        inputs[12] = scaled(mode.distance(mode.number(self.layout.initial()[word]), at));
+        inputs[13] = mode.distance(before, at).signum() * ONE;
+        inputs
+    }
+
+    pub(super) fn is_place(&self, word: usize) -> bool {
+        let first = usize::from(self.plan.place);
+        self.plan.place != NONE && (first..first + 3).contains(&word)
+    }
+
+    pub(super) fn turn_inputs(
+        &self,
+        turned: &Turn,
+        before: &Turn,
+        leader: Option<Motion>,
+    ) -> [Inputs; 3] {
+        let led = leader.map_or([0; 3], |leader| leader.turn);
+        let by = self.motion.by.map(|part| part.clamp(-(1 << 20), 1 << 20));
+        std::array::from_fn(|axis| {
+            [
+                turned[0],
+                turned[1],
+                turned[2],
+                turned[axis] - before[axis],
+                led[axis],
+                self.rumour.turn[axis],
+                self.rumour.turn_missed[axis],
+                by[0],
+                by[1],
+                by[2],
+                self.motion.missed[(axis + 1) % 3].clamp(-(1 << 20), 1 << 20),
+                self.motion.missed[(axis + 2) % 3].clamp(-(1 << 20), 1 << 20),
+                ONE,
+                0,
+            ]
+        })
+    }
+
+    /// How many steps a word is expected to go, within its range.
+    #[inline(always)]
+    pub(super) fn expect(&self, mode: Mode, word: usize, at: i32, predicted: i32) -> i32 {
+        let steps = (predicted + ONE / 2) >> FRACTION_BITS;
+        let Mode::Integer { low } = mode else { return steps };
+        let max = i64::from(self.layout.words()[word].max);
+        let value = i64::from(at.wrapping_sub(low).cast_unsigned());
+        ((value + i64::from(steps)).clamp(0, max) - value) as i32
+    }
+
+    /// What is known when a number is coded.
+    #[inline(always)]
+    pub(super) fn prepare(
+        &mut self,
+        inputs: &Inputs,
+        predicted: i32,
+        steps: i32,
+        at: i32,
+        recent: Recent,
+    ) {
+        let known = &mut self.known;
+        known[f::PREDICTED] = steps;
+        known[f::PREDICTED_SIZE] = predicted.abs();
+        known[f::FRACTION] = predicted.wrapping_sub(steps << FRACTION_BITS);
+        known[f::SPEED] = inputs[0].abs();
+        known[f::ACCELERATION] = inputs[1].abs();
+        known[f::SPREAD] = predicted.wrapping_sub(inputs[0]).saturating_abs();
+        known[f::VALUE] = at;
+        known[f::RECENT_SIZE] = recent.size;
+        known[f::RECENT] = recent.residual;
+    }
+
+    /// Takes in how far a word went.
+    #[inline(always)]
+    pub(super) fn moved(&mut self, word: usize, delta: i32, predicted: i32) {
+        for (feature, tag) in [f::TAG, f::SECOND_TAG].into_iter().zip(self.plan.tags) {
+            if usize::from(tag) == word {
+                self.known[feature] = self.known[feature].wrapping_add(delta >> FRACTION_BITS);
+            }
+        }
+        if self.is_place(word) {
+            let axis = word - usize::from(self.plan.place);
+            self.motion.by[axis] = delta;
+            self.motion.missed[axis] = delta.saturating_sub(predicted);
+            self.known[f::MOVED] =
+                (self.known[f::MOVED] + (delta.abs() >> FRACTION_BITS)).min(1 << 24);
+            self.known[f::MISSED] = (self.known[f::MISSED]
+                + (self.motion.missed[axis].saturating_abs() >> 2))
+                .min(1 << 24);
+        }
+    }
+}
+
+/// How far something goes in the time to come if it goes on as before, and as it did before that.
+#[inline(always)]
+pub(super) fn velocities(last: i32, older: i32, spans: &[u32; 3]) -> (i32, i32) {
+    let (last, older) = (scaled(last), scaled(older));
+    if spans[0] == spans[1] && spans[1] == spans[2] {
+        return (last, older);
+    }
+    let share = |moved: i32, span: u32| {
+        let moved =
+            i64::from(moved) * i64::from(spans[0].min(1 << 10)) / i64::from(span.clamp(1, 1 << 10));
+        moved.clamp(-(1 << 29), 1 << 29) as i32
+    };
+    (share(last, spans[1]), share(older, spans[2]))
+}

@@ -1,0 +1,134 @@
+//! Snapshots in as few bytes as the game's own past allows: every number predicted from what both ends
+//! hold, and only the surprise coded, with chances from tables frozen per game.
+//!
+//! No state is kept per connection: what a message means follows from the tables and from the lineage of
+//! its base alone, so loss cannot put two ends apart.
+
+mod costs;
+mod file;
+mod known;
+mod plan;
+pub mod range;
+mod space;
+mod tables;
+pub mod train;
+mod tree;
+mod turn;
+mod walk;
+
+pub use costs::{Cost, Costs};
+pub use file::{TABLES_BYTES_MAX, TABLES_VERSION, TRAINED_ON_BYTES_MAX, TablesError};
+pub use plan::Hint;
+pub use tables::Tables;
+pub use walk::Lineage;
+
+use crate::bits::Malformed;
+use crate::record::Layout;
+use crate::table::Table;
+use range::{Decoder, Encoder};
+use tree::{Decide, Features, FlagModel, NumberModel};
+use walk::{Memory, Port, Subject, Walk};
+
+/// Writes and reads snapshots with one game's tables. What it keeps is memory only.
+#[derive(Debug)]
+pub struct Compact {
+    tables: Tables,
+    memory: Memory,
+    bytes: Vec<u8>,
+}
+
+impl Compact {
+    /// A codec with these tables.
+    pub fn new(tables: Tables) -> Self {
+        Self { tables, memory: Memory::default(), bytes: Vec::new() }
+    }
+
+    /// Its tables.
+    pub fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    /// Writes what a receiver who holds the lineage needs to see what is in sight in `now`.
+    pub fn write(&mut self, layouts: &[Layout], lineage: &Lineage<'_>, now: &Table) -> &[u8] {
+        let mut port = Writing(Encoder::reusing(std::mem::take(&mut self.bytes)));
+        Walk::new(layouts, &self.tables, lineage, &mut self.memory, &mut port)
+            .snapshot(Some(now), None);
+        self.bytes = port.0.finish();
+        &self.bytes
+    }
+
+    /// Reads into `now` what was written with the same lineage. On a message that nobody writes, `now` is
+    /// of no use.
+    pub fn read(
+        &mut self,
+        layouts: &[Layout],
+        lineage: &Lineage<'_>,
+        bytes: &[u8],
+        now: &mut Table,
+    ) -> Result<(), Malformed> {
+        now.copy_from(lineage.base);
+        let mut port = Reading { decoder: Decoder::new(bytes), failed: false };
+        Walk::new(layouts, &self.tables, lineage, &mut self.memory, &mut port)
+            .snapshot(None, Some(now));
+        if port.failed() { Err(Malformed) } else { port.decoder.finish() }
+    }
+}
+
+struct Writing(Encoder);
+
+impl Port for Writing {
+    #[inline(always)]
+    fn flag(&mut self, _: Subject, model: &FlagModel, known: &Features, value: bool) -> bool {
+        self.0.decide(model.chance(known), value)
+    }
+    #[inline(always)]
+    fn number(&mut self, _: Subject, model: &NumberModel, known: &Features, value: i32) -> i32 {
+        model.code(&mut self.0, known, value)
+    }
+    #[inline(always)]
+    fn raw(&mut self, _: Subject, bits: u32, value: u32) -> u32 {
+        Decide::raw(&mut self.0, bits, value)
+    }
+}
+
+struct Reading<'a> {
+    decoder: Decoder<'a>,
+    failed: bool,
+}
+
+impl Port for Reading<'_> {
+    const READS: bool = true;
+    #[inline(always)]
+    fn flag(&mut self, _: Subject, model: &FlagModel, known: &Features, _: bool) -> bool {
+        self.decoder.bit(model.chance(known))
+    }
+    #[inline(always)]
+    fn number(&mut self, _: Subject, model: &NumberModel, known: &Features, _: i32) -> i32 {
+        model.code(&mut self.decoder, known, 0)
+    }
+    #[inline(always)]
+    fn raw(&mut self, _: Subject, bits: u32, _: u32) -> u32 {
+        self.decoder.raw(bits)
+    }
+    fn fail(&mut self) {
+        self.failed = true;
+    }
+    #[inline(always)]
+    fn failed(&self) -> bool {
+        self.failed || self.decoder.is_damaged()
+    }
+}
+
+impl Compact {
+    /// Adds to `costs` what a snapshot would cost, by kind and field.
+    pub fn explain(
+        &mut self,
+        layouts: &[Layout],
+        lineage: &Lineage<'_>,
+        now: &Table,
+        costs: &mut Costs,
+    ) {
+        Walk::new(layouts, &self.tables, lineage, &mut self.memory, costs)
+            .snapshot(Some(now), None);
+    }
+}

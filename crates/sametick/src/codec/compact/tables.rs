@@ -1,0 +1,120 @@
+//! Everything the codec knows of a game: plans, trees and chances, frozen. Made by training, or built in.
+
+use super::file::{TRAINED_ON_BYTES_MAX, TablesError};
+use super::plan::{Mode, NONE, Plan};
+use super::tree::{FlagModel, INPUTS, Inputs, NumberModel, Regression, WEIGHT_BITS};
+use crate::record::Layout;
+use crate::word::{Meaning, Word};
+
+/// Frozen knowledge of a game's values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tables {
+    pub(crate) kinds: Vec<KindTables>,
+    pub(crate) general: General,
+    /// The recordings, as whoever trained named them.
+    pub(crate) trained_on: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct General {
+    pub(crate) more_chunks: FlagModel,
+    pub(crate) same_sight: FlagModel,
+    pub(crate) in_sight: FlagModel,
+    pub(crate) strangers: FlagModel,
+    pub(crate) stranger: FlagModel,
+    pub(crate) generation: NumberModel,
+    pub(crate) kind: NumberModel,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct KindTables {
+    pub(crate) plan: Plan,
+    pub(crate) changed: FlagModel,
+    /// Whether any of the words that rarely change did.
+    pub(crate) rare: FlagModel,
+    pub(crate) words: Vec<WordTables>,
+    pub(crate) turns: [Regression; 3],
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct WordTables {
+    pub(crate) regression: Regression,
+    pub(crate) numbers: NumberModel,
+    pub(crate) on_grid: FlagModel,
+}
+
+pub(crate) const WHOLE: i32 = 1 << WEIGHT_BITS;
+
+impl Tables {
+    /// What is assumed of a game of which no recording was seen.
+    pub fn built_in(layouts: &[Layout]) -> Self {
+        let general = General {
+            more_chunks: FlagModel::constant(2_000),
+            same_sight: FlagModel::constant(60_000),
+            in_sight: FlagModel::constant(32_000),
+            strangers: FlagModel::constant(4_000),
+            stranger: FlagModel::constant(6_000),
+            generation: NumberModel::prior(0),
+            kind: NumberModel::prior(1),
+        };
+        let kinds = layouts.iter().map(KindTables::built_in).collect();
+        Self { kinds, general, trained_on: String::new() }
+    }
+
+    /// What they were trained on; nothing, if they are built in.
+    pub fn trained_on(&self) -> &str {
+        &self.trained_on
+    }
+
+    /// The same tables, saying what they were trained on. What is too long is cut.
+    pub fn named(mut self, trained_on: &str) -> Self {
+        let fits = |end: &usize| *end <= TRAINED_ON_BYTES_MAX && trained_on.is_char_boundary(*end);
+        let end = (0..=trained_on.len()).rev().find(fits).unwrap_or(0);
+        self.trained_on = trained_on[..end].to_string();
+        self
+    }
+
+    /// Whether they are for values with these layouts.
+    pub fn check(&self, layouts: &[Layout]) -> Result<(), TablesError> {
+        let suits = |(mode, word): (&Mode, &Word)| match *mode {
+            Mode::Float { .. } => word.meaning == Meaning::Exact,
+            Mode::Wraps { bits } => {
+                word.bits == u32::from(bits) && word.max == u32::MAX >> (32 - word.bits)
+            }
+            Mode::Integer { .. } => word.meaning != Meaning::Exact,
+        };
+        let fits = |(kind, layout): (&KindTables, &Layout)| {
+            kind.plan.fingerprint == layout.fingerprint()
+                && kind.words.len() == layout.len()
+                && kind.plan.modes.iter().zip(layout.words()).all(suits)
+                && kind.plan.has_rotation(layout)
+        };
+        let fits = self.kinds.len() == layouts.len() && self.kinds.iter().zip(layouts).all(fits);
+        if fits { Ok(()) } else { Err(TablesError::OtherGame) }
+    }
+}
+
+impl KindTables {
+    fn built_in(layout: &Layout) -> Self {
+        let plan = Plan::new(layout);
+        let word = |index: usize| {
+            let is_place = plan.place != NONE
+                && (usize::from(plan.place)..usize::from(plan.place) + 3).contains(&index);
+            let mut weights = [0; INPUTS];
+            weights[0] = if is_place { WHOLE } else { 0 };
+            WordTables {
+                regression: Regression::constant(weights),
+                numbers: NumberModel::prior(0),
+                on_grid: FlagModel::constant(16_000),
+            }
+        };
+        let turns = std::array::from_fn(|axis| {
+            let mut weights: Inputs = [0; INPUTS];
+            weights[axis] = WHOLE;
+            Regression::constant(weights)
+        });
+        let words = (0..layout.len()).map(word).collect();
+        let (changed, rare) = (FlagModel::constant(30_000), FlagModel::constant(8_000));
+        Self { plan, changed, rare, words, turns }
+    }
+}

@@ -1,0 +1,605 @@
+//! The one walk over a snapshot that writing, reading, training and explaining share: it says what is
+//! coded, in which order, with what known. Which way the values go is the port's business.
+
+use super::known::{Entity, KEYS, Recent, class, distance, feature as f, place_of, scaled};
+use super::plan::{Mode, NONE, float_range, from_order, to_order};
+use super::range::RAW_BITS_MAX;
+use super::space::{Motion, Rumour, Space};
+use super::tables::Tables;
+use super::tree::{FRACTION_BITS, Features, FlagModel, Inputs, NumberModel};
+use super::turn::{self, Turn};
+use crate::entity::EntityId;
+use crate::record::{Layout, ROW_WORDS};
+use crate::slots::{CHUNK_SLOTS, Slots, places};
+use crate::table::{Head, Table};
+
+/// What both ends have: the base, and what was known before it, as far as both still hold that.
+#[derive(Clone, Copy, Debug)]
+pub struct Lineage<'a> {
+    /// What the snapshot is written against.
+    pub base: &'a Table,
+    /// What the base was written against.
+    pub before: Option<&'a Table>,
+    /// And what that was.
+    pub earlier: Option<&'a Table>,
+    /// How many ticks lie between the snapshot and its base, that and the one before, and so on.
+    pub spans: [u32; 3],
+}
+
+impl<'a> Lineage<'a> {
+    /// Nothing is known but the base.
+    pub fn of(base: &'a Table) -> Self {
+        Self { base, before: None, earlier: None, spans: [1; 3] }
+    }
+}
+
+/// What a decision or a number is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Subject {
+    /// The entity's kind; none for what is about all of them.
+    pub(crate) kind: Option<u8>,
+    pub(crate) part: Part,
+}
+
+/// See [`Subject`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Part {
+    /// Whether there are more chunks than in the base.
+    MoreChunks,
+    /// Whether the same of a chunk are in sight.
+    SameSight,
+    /// Whether a slot is in sight.
+    InSight,
+    /// Whether a chunk has strangers.
+    Strangers,
+    /// Whether a slot's tenant is another.
+    Stranger,
+    Generation,
+    Kind,
+    /// Whether an entity changed.
+    Changed,
+    /// Whether any of the words that rarely change did.
+    Rare,
+    /// A word's number.
+    Word(u8),
+    /// Whether a float is exactly what its number says, and what it is if not.
+    OnGrid(u8),
+    OffGrid(u8),
+    /// An axis of a turn; never coded itself.
+    Turn(u8),
+}
+
+/// Where the values go to or come from.
+pub(crate) trait Port {
+    /// Whether the values come from outside, so that each must be checked.
+    const READS: bool = false;
+    /// A decision: the one given, or the one read.
+    fn flag(&mut self, about: Subject, model: &FlagModel, known: &Features, value: bool) -> bool;
+    /// A number.
+    fn number(&mut self, about: Subject, model: &NumberModel, known: &Features, value: i32) -> i32;
+    /// Bits of which nothing is known.
+    fn raw(&mut self, about: Subject, bits: u32, value: u32) -> u32;
+    /// Tells what was predicted from what, and what came; only training listens.
+    #[inline(always)]
+    fn learn(&mut self, _about: Subject, _known: &Features, _inputs: &Inputs, _came: i32) {}
+    /// What is read makes no sense.
+    fn fail(&mut self) {}
+    fn failed(&self) -> bool {
+        false
+    }
+}
+
+/// Room that is used again from snapshot to snapshot; nothing in it outlives one.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    space: Space,
+    order: Vec<u16>,
+    keys: Vec<u8>,
+    heads: Vec<(u16, Head)>,
+    recent: Vec<Vec<Recent>>,
+    row: Vec<u32>,
+}
+
+pub(crate) struct Walk<'a, P> {
+    pub(crate) layouts: &'a [Layout],
+    pub(crate) tables: &'a Tables,
+    pub(crate) lineage: &'a Lineage<'a>,
+    pub(crate) memory: &'a mut Memory,
+    pub(crate) port: &'a mut P,
+    changed_lately: i32,
+}
+
+const ONE: i32 = 1 << FRACTION_BITS;
+/// From farther away nobody is taken along.
+const LED_MAX: i32 = 1 << 20;
+
+impl<'a, P: Port> Walk<'a, P> {
+    pub(crate) fn new(
+        layouts: &'a [Layout],
+        tables: &'a Tables,
+        lineage: &'a Lineage<'a>,
+        memory: &'a mut Memory,
+        port: &'a mut P,
+    ) -> Self {
+        memory.space.clear();
+        memory.row.resize(ROW_WORDS, 0);
+        memory.recent.resize(layouts.len(), Vec::new());
+        for (recent, layout) in memory.recent.iter_mut().zip(layouts) {
+            recent.clear();
+            recent.resize(layout.len(), Recent::default());
+        }
+        Self { layouts, tables, lineage, memory, port, changed_lately: 0 }
+    }
+
+    /// Walks a whole snapshot: from `truth`, or into `now`, which is a copy of the base.
+    pub(crate) fn snapshot(&mut self, truth: Option<&'a Table>, mut now: Option<&mut Table>) {
+        let base = self.lineage.base;
+        let visible = self.sight(truth.map(|truth| &truth.visible));
+        let mut heads = std::mem::take(&mut self.memory.heads);
+        heads.clear();
+        self.heads(truth, &visible, &mut heads);
+        if !self.port.failed() {
+            self.arrange(&heads);
+            for index in 0..self.memory.order.len() {
+                let place = self.memory.order[index];
+                let (slot, head) = heads[usize::from(place)];
+                let layout = &self.layouts[usize::from(head.kind)];
+                let words = truth.map(|truth| truth.record(usize::from(slot), layout));
+                let changed = self.entity(usize::from(slot), head, words);
+                if self.port.failed() {
+                    break;
+                }
+                if let Some(now) = now.as_deref_mut().filter(|_| changed) {
+                    let row = &self.memory.row[..layout.len()];
+                    now.place(head, layout).copy_from_slice(row);
+                }
+            }
+        }
+        debug_assert!(base.visible.len() <= crate::ENTITY_SLOTS_MAX);
+        self.memory.heads = heads;
+        if let Some(now) = now {
+            now.visible = visible;
+        }
+    }
+
+    /// Who is in sight.
+    fn sight(&mut self, truth: Option<&Slots>) -> Slots {
+        let base = &self.lineage.base.visible;
+        let used = |slots: &Slots| {
+            slots.chunks().iter().rposition(|chunk| *chunk != 0).map_or(0, |last| last + 1)
+        };
+        let (known, actual) = (used(base), truth.map_or(0, used));
+        let mut features = Features::default();
+        let general = &self.tables.general;
+        let about = |part| Subject { kind: None, part };
+        let mut chunks = known;
+        if self.port.flag(about(Part::MoreChunks), &general.more_chunks, &features, actual > known)
+        {
+            chunks = self.port.raw(about(Part::MoreChunks), 8, actual as u32) as usize;
+            if chunks <= known || chunks * CHUNK_SLOTS > crate::ENTITY_SLOTS_MAX {
+                self.port.fail();
+                return Slots::default();
+            }
+        }
+        let mut visible = Slots::default();
+        let is_more = chunks > known;
+        for chunk in 0..chunks {
+            let was = base.chunks().get(chunk).copied().unwrap_or(0);
+            let is = truth.and_then(|truth| truth.chunks().get(chunk)).copied().unwrap_or(0);
+            features[0] = was.count_ones().cast_signed();
+            let same =
+                self.port.flag(about(Part::SameSight), &general.same_sight, &features, is == was);
+            features[1] = i32::from(same);
+            let now = if same { was } else { self.chunk_sight(chunk, was, is) };
+            if !same && now == was {
+                self.port.fail();
+            }
+            visible.set_chunk(chunk, now);
+        }
+        // More chunks are there for somebody in the last.
+        if is_more && used(&visible) != chunks {
+            self.port.fail();
+        }
+        visible
+    }
+
+    fn chunk_sight(&mut self, chunk: usize, was: u32, is: u32) -> u32 {
+        let mut now = 0;
+        let mut features = Features::default();
+        for place in 0..CHUNK_SLOTS {
+            let slot = chunk * CHUNK_SLOTS + place;
+            let head = self.lineage.base.head(slot);
+            let was_visible = was >> place & 1 != 0;
+            let before = self.lineage.before.is_some_and(|table| table.visible.contains(slot));
+            features[0] = i32::from(was_visible);
+            features[1] = head.map_or(-1, |head| i32::from(head.kind));
+            features[2] = i32::from(before);
+            features[3] =
+                (now ^ was).count_ones().cast_signed() - (was >> place).count_ones().cast_signed();
+            let about = Subject { kind: None, part: Part::InSight };
+            let model = &self.tables.general.in_sight;
+            if self.port.flag(about, model, &features, is >> place & 1 != 0) {
+                now |= 1 << place;
+            }
+            features[4] = i32::from((now >> place & 1 != 0) != was_visible);
+        }
+        now
+    }
+
+    /// Who stands in each slot in sight.
+    fn heads(&mut self, truth: Option<&Table>, visible: &Slots, heads: &mut Vec<(u16, Head)>) {
+        let base = self.lineage.base;
+        let mut features = Features::default();
+        for (chunk, members) in visible.chunks().iter().enumerate() {
+            let first = chunk * CHUNK_SLOTS;
+            let known = places(*members).filter(|place| base.head(first + place).is_some());
+            let known = known.fold(0u32, |known, place| known | 1 << place);
+            let differs = |place: usize| {
+                truth.is_some_and(|truth| truth.head(first + place) != base.head(first + place))
+            };
+            let any = places(known).any(differs);
+            let about = |part| Subject { kind: None, part };
+            features[0] = known.count_ones().cast_signed();
+            let model = &self.tables.general.strangers;
+            let any = known != 0 && self.port.flag(about(Part::Strangers), model, &features, any);
+            let mut met = !any;
+            for place in places(*members) {
+                let slot = first + place;
+                let mut head = base.head(slot);
+                let mut is_stranger = head.is_none();
+                if let Some(old) = head.filter(|_| any) {
+                    let mut asked = Features::default();
+                    asked[0] = i32::from(old.kind);
+                    asked[1] = i32::from(base.visible.contains(slot));
+                    let model = &self.tables.general.stranger;
+                    is_stranger =
+                        self.port.flag(about(Part::Stranger), model, &asked, differs(place));
+                    met |= is_stranger;
+                }
+                if is_stranger {
+                    head = self.stranger(
+                        slot,
+                        base.head(slot),
+                        truth.and_then(|truth| truth.head(slot)),
+                    );
+                }
+                let Some(head) = head else { return self.port.fail() };
+                heads.push((slot as u16, head));
+            }
+            if !met {
+                return self.port.fail();
+            }
+        }
+    }
+
+    fn stranger(&mut self, slot: usize, old: Option<Head>, truth: Option<Head>) -> Option<Head> {
+        let about = |part| Subject { kind: None, part };
+        let mut features = Features::default();
+        features[0] = old.map_or(-1, |head| i32::from(head.kind));
+        features[1] = (slot / CHUNK_SLOTS) as i32;
+        let general = &self.tables.general;
+        let guess = old.map_or(0, |head| head.id.generation().cast_signed()) + 1;
+        let generation =
+            truth.map_or(0, |head| head.id.generation().cast_signed()).wrapping_sub(guess);
+        let kind = truth.map_or(0, |head| i32::from(head.kind));
+        let kind = self.port.number(about(Part::Kind), &general.kind, &features, kind);
+        features[2] = i32::from(old.is_some_and(|old| i32::from(old.kind) == kind));
+        let generation =
+            self.port.number(about(Part::Generation), &general.generation, &features, generation);
+        let kind =
+            u8::try_from(kind).ok().filter(|kind| usize::from(*kind) < self.layouts.len())?;
+        let generation = u32::try_from(generation.wrapping_add(guess)).ok()?;
+        let head = Head { id: EntityId::new(slot, generation)?, kind };
+        // A stranger is somebody else.
+        (Some(head) != old).then_some(head)
+    }
+
+    /// Leaders first, then those who are known, the nearest to the leader first, then strangers.
+    fn arrange(&mut self, heads: &[(u16, Head)]) {
+        let base = self.lineage.base;
+        let is_known = |slot: u16, head: &Head| base.head(usize::from(slot)) == Some(*head);
+        let leads = |head: &Head| self.tables.kinds[usize::from(head.kind)].plan.leads;
+        let leader = heads.iter().find(|(slot, head)| leads(head) && is_known(*slot, head));
+        let leader = leader.and_then(|(slot, head)| self.place_of(usize::from(*slot), head));
+        let Memory { order, keys, .. } = &mut *self.memory;
+        keys.clear();
+        let mut starts = [0u16; KEYS + 1];
+        for (slot, head) in heads {
+            let plan = &self.tables.kinds[usize::from(head.kind)].plan;
+            let key = if plan.leads {
+                0
+            } else if !is_known(*slot, head) {
+                KEYS - 1
+            } else {
+                let place = leader
+                    .and_then(|_| place_of(base, self.layouts, plan, usize::from(*slot), head));
+                1 + place.zip(leader).map_or(0, |(place, leader)| class(distance(&place, &leader)))
+            };
+            keys.push(key as u8);
+            starts[key + 1] += 1;
+        }
+        for key in 1..=KEYS {
+            starts[key] += starts[key - 1];
+        }
+        order.resize(heads.len(), 0);
+        for (index, key) in keys.iter().enumerate() {
+            let start = &mut starts[usize::from(*key)];
+            order[usize::from(*start)] = index as u16;
+            *start += 1;
+        }
+    }
+
+    fn place_of(&self, slot: usize, head: &Head) -> Option<[i32; 3]> {
+        let plan = &self.tables.kinds[usize::from(head.kind)].plan;
+        place_of(self.lineage.base, self.layouts, plan, slot, head)
+    }
+
+    /// Codes one entity into the row; says whether it changed.
+    fn entity(&mut self, slot: usize, head: Head, truth: Option<&'a [u32]>) -> bool {
+        let tables: &'a Tables = self.tables;
+        let layouts: &'a [Layout] = self.layouts;
+        let layout = &layouts[usize::from(head.kind)];
+        let tables = &tables.kinds[usize::from(head.kind)];
+        let plan = &tables.plan;
+        let lineage = self.lineage;
+        let is_known = lineage.base.head(slot) == Some(head);
+        let base = if is_known { lineage.base.record(slot, layout) } else { layout.initial() };
+        let older = |table: Option<&'a Table>, newer: &'a [u32]| {
+            let table = table.filter(|table| is_known && table.head(slot) == Some(head));
+            table.map_or(newer, |table| table.record(slot, layout))
+        };
+        let before = older(lineage.before, base);
+        let earlier = older(lineage.earlier, before);
+        let mut entity = Entity {
+            kind: head.kind,
+            plan,
+            tables,
+            layout,
+            base,
+            before,
+            earlier,
+            truth,
+            known: Features::default(),
+            rumour: Rumour::default(),
+            led: [0; 3],
+            motion: Motion::default(),
+        };
+        let was_visible = lineage.base.visible.contains(slot);
+        entity.known[f::ACQUAINTANCE] = if is_known { i32::from(!was_visible) } else { 2 };
+        entity.known[f::SPAN] = lineage.spans[0].min(64).cast_signed();
+        entity.introduce(&self.memory.space, lineage, self.changed_lately);
+        let is_changed = truth.is_some_and(|truth| truth != base);
+        let about = Subject { kind: Some(head.kind), part: Part::Changed };
+        if is_known {
+            let changed = self.port.flag(about, &tables.changed, &entity.known, is_changed);
+            self.changed_lately += ((i32::from(changed) << 8) - self.changed_lately) / 8;
+            if !changed {
+                return false;
+            }
+        }
+        self.words(&mut entity);
+        let row = &self.memory.row[..layout.len()];
+        if P::READS && (is_known && row == base || !layout.admits(row)) {
+            self.port.fail();
+        }
+        true
+    }
+
+    /// Codes the words of an entity that changed, and tells the space how it moved.
+    fn words(&mut self, entity: &mut Entity<'a>) {
+        let plan = entity.plan;
+        let mut has_place = plan.place != NONE && entity.known[f::ACQUAINTANCE] < 2;
+        if has_place {
+            let place = entity.motion.from;
+            entity.rumour = self.memory.space.listen(&place, plan.radius);
+            if entity.known[f::LEADER_DISTANCE] < LED_MAX {
+                entity.led = self.memory.space.led(&place);
+            }
+            entity.heed();
+        }
+        let (lively, rare) = plan.order.split_at(usize::from(plan.lively));
+        self.these_words(entity, lively);
+        if !rare.is_empty() && !self.port.failed() {
+            let truth = entity.truth.unwrap_or(entity.base);
+            let differs = |word: &u8| truth[usize::from(*word)] != entity.base[usize::from(*word)];
+            let about = Subject { kind: Some(entity.kind), part: Part::Rare };
+            let any = rare.iter().any(differs);
+            if self.port.flag(about, &entity.tables.rare, &entity.known, any) {
+                self.these_words(entity, rare);
+                let same = |word: &u8| {
+                    self.memory.row[usize::from(*word)] == entity.base[usize::from(*word)]
+                };
+                if rare.iter().all(same) {
+                    self.port.fail();
+                }
+            } else {
+                for word in rare.iter().map(|word| usize::from(*word)) {
+                    self.memory.row[word] = entity.base[word];
+                }
+            }
+        }
+        has_place &= entity.motion.by != [0; 3] || entity.motion.turn != [0; 3];
+        if has_place {
+            if plan.leads && self.memory.space.leader.is_none() {
+                self.memory.space.leader = Some(entity.motion);
+            } else if !plan.leads {
+                self.memory.space.add(entity.motion, plan.radius);
+            }
+        }
+    }
+
+    fn these_words(&mut self, entity: &mut Entity<'a>, words: &[u8]) {
+        let rotation = usize::from(entity.plan.rotation);
+        for word in words.iter().map(|word| usize::from(*word)) {
+            if rotation == usize::from(NONE) || !(rotation..rotation + 4).contains(&word) {
+                self.word(entity, word);
+            } else if word == rotation {
+                self.rotation(entity, word);
+            }
+            if self.port.failed() {
+                return;
+            }
+        }
+    }
+
+    /// Predicts a word's number from its past and from what is known already, and codes the rest.
+    fn word(&mut self, entity: &mut Entity<'a>, word: usize) {
+        let mode = entity.plan.modes[word];
+        let now = entity.truth.map_or(0, |truth| mode.number(truth[word]));
+        let recent = self.memory.recent[usize::from(entity.kind)][word];
+        let spans = &self.lineage.spans;
+        let inputs = entity.inputs(word, spans, &self.memory.row, recent.delta);
+        let at = mode.number(entity.base[word]);
+        let about = Subject { kind: Some(entity.kind), part: Part::Word(word as u8) };
+        let tables = &entity.tables.words[word];
+        let came = scaled(mode.distance(at, now));
+        self.port.learn(about, &entity.known, &inputs, came);
+        let predicted = tables.regression.predict(&entity.known, &inputs);
+        let steps = entity.expect(mode, word, at, predicted);
+        let guess = at.wrapping_add(steps);
+        entity.prepare(&inputs, predicted, steps, at, recent);
+        let missed =
+            self.port.number(about, &tables.numbers, &entity.known, mode.distance(guess, now));
+        let number = mode.beside(guess, missed);
+        let mut value = mode.word(number);
+        if let Mode::Float { shift, times } = mode {
+            value = self.float(entity, word, (value, number), (shift, times));
+        }
+        // A number beyond what the word can hold is another in disguise.
+        let is_itself = || mode.number(value) == number && mode.distance(guess, number) == missed;
+        if P::READS && !(is_itself() && entity.layout.words()[word].admits(value)) {
+            return self.port.fail();
+        }
+        self.memory.row[word] = value;
+        let delta = scaled(mode.distance(at, number));
+        self.note(entity, word, missed, delta);
+        entity.moved(word, delta, predicted);
+    }
+
+    /// What a float is beyond its number, most often nothing.
+    fn float(
+        &mut self,
+        entity: &Entity<'a>,
+        word: usize,
+        (nearest, number): (u32, i32),
+        (shift, times): (u8, u8),
+    ) -> u32 {
+        let truth = entity.truth.map_or(0, |truth| truth[word]);
+        let about = |part| Subject { kind: Some(entity.kind), part };
+        let mut known = entity.known;
+        let mode = Mode::Float { shift, times };
+        known[f::VALUE] = i32::from(mode.word(mode.number(entity.base[word])) == entity.base[word]);
+        let part = Part::OnGrid(word as u8);
+        if self.port.flag(about(part), &entity.tables.words[word].on_grid, &known, truth == nearest)
+        {
+            return nearest;
+        }
+        let Some((first, more)) = float_range(number, shift, times) else {
+            self.port.fail();
+            return nearest;
+        };
+        let index = to_order(truth).wrapping_sub(first);
+        let mut left = u32::BITS - more.leading_zeros();
+        let mut read = 0;
+        while left > 0 {
+            let bits = left.min(RAW_BITS_MAX);
+            left -= bits;
+            let piece = index >> left & ((1 << bits) - 1);
+            read = read << bits | self.port.raw(about(Part::OffGrid(word as u8)), bits, piece);
+        }
+        let value = from_order(first.wrapping_add(read));
+        if read > more || value == nearest {
+            self.port.fail();
+        }
+        value
+    }
+
+    fn note(&mut self, entity: &mut Entity<'a>, word: usize, missed: i32, delta: i32) {
+        let recent = &mut self.memory.recent[usize::from(entity.kind)][word];
+        let size = missed.saturating_abs().min(1 << 20);
+        recent.residual = missed;
+        recent.size += (size * 16 - recent.size) / 4;
+        recent.delta = delta;
+        let known = &mut entity.known;
+        known[f::RESIDUAL_BEFORE] = known[f::RESIDUAL];
+        known[f::RESIDUAL] = missed;
+        known[f::RESIDUAL_SIZE] = size;
+        known[f::RESIDUALS] = (known[f::RESIDUALS] + size).min(1 << 24);
+        known[f::CHANGED_SO_FAR] += i32::from(delta != 0);
+    }
+
+    /// Codes four words as one rotation: the base turned as predicted, then what that missed.
+    fn rotation(&mut self, entity: &mut Entity<'a>, first: usize) {
+        let max = entity.layout.words()[first + 1].max;
+        let unpack = |words: &[u32]| turn::unpack(&words[first..first + 4], max);
+        let base = unpack(entity.base);
+        let turned = turn::between(&unpack(entity.before), &base);
+        let turned_before = turn::between(&unpack(entity.earlier), &unpack(entity.before));
+        let came = entity.truth.map(|truth| turn::between(&base, &unpack(truth)));
+        let inputs = entity.turn_inputs(&turned, &turned_before, self.memory.space.leader);
+        entity.known[f::SPEED] = turned.iter().map(|part| part.abs()).sum();
+        entity.known[f::ACCELERATION] =
+            (0..3).map(|axis| (turned[axis] - turned_before[axis]).abs()).sum();
+        let mut predicted: Turn = [0; 3];
+        for axis in 0..3 {
+            let about = Subject { kind: Some(entity.kind), part: Part::Turn(axis as u8) };
+            self.port.learn(about, &entity.known, &inputs[axis], came.map_or(0, |came| came[axis]));
+            predicted[axis] = entity.tables.turns[axis].predict(&entity.known, &inputs[axis]);
+            predicted[axis] = predicted[axis].clamp(-(1 << 15), 1 << 15);
+        }
+        let guess = turn::apply(&predicted, &base);
+        self.components(entity, first, &guess, &predicted);
+        let row = &self.memory.row;
+        let turn = turn::between(&base, &unpack(row));
+        entity.motion.turn = turn;
+        entity.motion.turn_missed = std::array::from_fn(|axis| turn[axis] - predicted[axis]);
+    }
+
+    fn components(
+        &mut self,
+        entity: &mut Entity<'a>,
+        first: usize,
+        guess: &turn::Quaternion,
+        by: &Turn,
+    ) {
+        let max = entity.layout.words()[first + 1].max;
+        let truth = entity.truth.map(|truth| &truth[first..first + 4]);
+        let (likely, lead) = turn::largest(guess);
+        let kind = entity.kind;
+        let subject = |word: usize| Subject { kind: Some(kind), part: Part::Word(word as u8) };
+        entity.known[f::SPREAD] = lead;
+        entity.known[f::PREDICTED_SIZE] = by.iter().map(|part| part.abs()).sum();
+        entity.known[f::PREDICTED] = likely as i32 - entity.base[first].cast_signed();
+        let wrapped = |value: i32| value << 30 >> 30;
+        let missed = wrapped(truth.map_or(0, |truth| truth[0].cast_signed()) - likely as i32);
+        let model = &entity.tables.words[first].numbers;
+        let missed = self.port.number(subject(first), model, &entity.known, missed);
+        let largest = (likely as i32 + missed) & 3;
+        if wrapped(missed) != missed {
+            return self.port.fail();
+        }
+        self.memory.row[first] = largest.cast_unsigned();
+        let words = turn::pack(guess, largest as usize, max);
+        let is_same = largest.cast_unsigned() == entity.base[first];
+        for (index, predicted) in words.into_iter().enumerate() {
+            let word = first + 1 + index;
+            let guess = ((predicted + ONE / 2) >> FRACTION_BITS).clamp(0, max.cast_signed());
+            let at = if is_same { entity.base[word].cast_signed() } else { guess };
+            let recent = self.memory.recent[usize::from(entity.kind)][word];
+            entity.known[f::PREDICTED] = guess - at;
+            entity.known[f::FRACTION] = predicted - (guess << FRACTION_BITS);
+            entity.known[f::VALUE] = guess;
+            (entity.known[f::RECENT_SIZE], entity.known[f::RECENT]) =
+                (recent.size, recent.residual);
+            let now = truth.map_or(0, |truth| truth[index + 1].cast_signed());
+            let model = &entity.tables.words[word].numbers;
+            let missed = self.port.number(subject(word), model, &entity.known, now - guess);
+            let value = guess.wrapping_add(missed).cast_unsigned();
+            if value > max {
+                return self.port.fail();
+            }
+            self.memory.row[word] = value;
+            self.note(entity, word, missed, i32::from(value != entity.base[word]));
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! Event-locked games over simulated networks: what is official is the same everywhere, and nobody waits.
+#![cfg(feature = "secure")]
+
+mod agreement;
+mod clocks;
+mod party;
+mod requests;
+mod scenes;
+mod tanks;

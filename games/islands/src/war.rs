@@ -1,0 +1,370 @@
+//! What war does: who shoots at whom, what that takes from whom each second, who dies, and when squads stop to fight.
+//!
+//! Who shoots at whom follows from where everyone stands and is written nowhere: a fight is told of in changes of what
+//! is lost each second, once a second at most, not in shots.
+
+use crate::building::{self, Building};
+use crate::census::Census;
+use crate::health::BEAT_TICKS;
+use crate::islands::Entity;
+use crate::orders::Field;
+use crate::place::{Link, SIDE_MAX, SUB, Spot};
+use crate::squad::{Job, Squad};
+use crate::tables::{BuildingKind, UnitKind};
+use crate::unit::{self, Unit};
+use crate::ways::Ground;
+use crate::works::seat_of_entity;
+use sametick::{EntityId, World};
+use std::collections::BTreeMap;
+
+/// Targets are chosen once in so many beats, by all at the same moment: who is shot at by three learns of it once.
+const VOLLEY_BEATS: u32 = 6;
+/// How far an idle squad goes to meet an enemy, in spots, and how long after its last order.
+const CHASE_REACH: i32 = SUB * 7;
+const CHASE_TICKS: u32 = 100;
+/// A halted squad without targets waits so long before it goes on.
+const HALT_TICKS: u32 = 50;
+/// A building is taken for so much farther than a unit, in spots.
+const BUILDING_LESS: i32 = SUB * 4;
+/// Cells along the side of a bucket in which bodies are looked for.
+const BUCKET_CELLS: i32 = 8;
+const BUCKETS: i32 = SIDE_MAX / BUCKET_CELLS;
+
+/// What can be shot at.
+#[derive(Clone, Copy, Debug)]
+struct Body {
+    link: Link,
+    seat: u8,
+    spot: Spot,
+    is_building: bool,
+}
+
+/// All that can be shot at, by where it is.
+struct Bodies {
+    all: BTreeMap<Link, Body>,
+    buckets: Vec<Vec<Body>>,
+}
+
+/// Who shoots.
+#[derive(Clone, Copy, Debug)]
+struct Gun {
+    seat: u8,
+    spot: Spot,
+    range: i32,
+    /// What it was told to shoot at.
+    aim: Link,
+    prefers_buildings: bool,
+}
+
+impl Field<'_> {
+    /// One beat of war, after the dead are buried.
+    pub(crate) fn fight(&mut self, ground: &Ground) {
+        let beat = self.clock / BEAT_TICKS;
+        let bodies = Bodies::new(self.world, &self.census);
+        let is_volley = beat.is_multiple_of(VOLLEY_BEATS);
+        if is_volley {
+            let aims = aims(self.world, &self.census, &bodies, self.clock);
+            self.set_losses(&aims);
+            self.lead_resting(ground, &bodies, &aims);
+        }
+        self.stop_to_fight(&bodies);
+    }
+
+    /// Who has nothing left.
+    pub(crate) fn dead(&self) -> Vec<EntityId> {
+        let is_dead = |entity: &Entity| match entity {
+            Entity::Unit(unit) => unit.health.left(self.clock) == 0,
+            Entity::Building(building) => building.health.left(self.clock) == 0,
+            _ => false,
+        };
+        self.world.entities().filter(|(_, entity)| is_dead(entity)).map(|(id, _)| id).collect()
+    }
+
+    /// Takes the dead away, and every link to them; those who stood on a bridge that falls go with it.
+    pub(crate) fn bury(&mut self, dead: &[EntityId]) {
+        let mut dead = dead.to_vec();
+        let mut fallen = Vec::new();
+        for id in &dead {
+            match self.world.entity(*id) {
+                Some(Entity::Building(bridge)) if bridge.kind == BuildingKind::Bridge => {
+                    fallen.extend(bridge.cells())
+                }
+                _ => {}
+            }
+        }
+        if !fallen.is_empty() {
+            for (id, squad) in self.world.all::<Squad>() {
+                if !squad.flies && fallen.contains(&squad.spot(self.clock).cell()) {
+                    dead.extend_from_slice(self.census.members(Link::to(id)));
+                }
+            }
+        }
+        dead.sort_unstable();
+        dead.dedup();
+        for id in &dead {
+            self.world.despawn(*id);
+        }
+        let links: Vec<Link> = dead.iter().map(|id| Link::to(*id)).collect();
+        unlink(self.world, &links);
+        let squads: Vec<EntityId> = self.world.all::<Squad>().map(|(id, _)| id).collect();
+        links.iter().for_each(|link| self.census.forget(*link));
+        for (_, members) in self.census.all_members_mut() {
+            members.retain(|id| dead.binary_search(id).is_err());
+        }
+        for id in squads {
+            if !self.census.members(Link::to(id)).is_empty() {
+                continue;
+            }
+            self.world.despawn(id);
+            self.census.forget(Link::to(id));
+        }
+        if !fallen.is_empty() {
+            self.turn_back(&fallen);
+        }
+    }
+
+    /// Squads whose way led over a bridge that fell look for another, or stop.
+    fn turn_back(&mut self, fallen: &[crate::Cell]) {
+        let ground = Ground::new(self.content, self.world, self.clock);
+        let crosses = |squad: &Squad| {
+            let mut legs = squad.legs_ahead(self.clock);
+            !squad.flies && legs.any(|(from, to)| !ground.is_clear(from, to)) && !fallen.is_empty()
+        };
+        let turned = self
+            .world
+            .all::<Squad>()
+            .filter(|(_, squad)| squad.is_moving(self.clock) && crosses(squad));
+        let turned: Vec<(EntityId, Squad)> = turned.map(|(id, squad)| (id, *squad)).collect();
+        for (id, squad) in turned {
+            let found = self.order(&ground, Link::to(id), (squad.job, squad.aim), squad.goal);
+            if !found && let Some(squad) = self.world.get_mut::<Squad>(id) {
+                squad.rest(self.clock);
+            }
+        }
+    }
+
+    /// What everyone loses each second follows from who shoots at it.
+    fn set_losses(&mut self, aims: &Aims) {
+        let mut losses: BTreeMap<Link, u16> = BTreeMap::new();
+        for (gun, target) in aims {
+            let gun = self.census.name(*gun).and_then(|id| self.world.entity(id));
+            let target_id = self.census.name(*target);
+            let is_building = target_id.is_some_and(|id| self.world.get::<Building>(id).is_some());
+            let (harm, siege) = match gun {
+                Some(Entity::Unit(unit)) => (unit.kind.table().harm, unit.kind.table().siege),
+                Some(Entity::Building(building)) => (building.kind.table().harm, 0),
+                _ => (0, 0),
+            };
+            *losses.entry(*target).or_default() += if is_building { siege } else { harm };
+        }
+        let clock = self.clock;
+        for (id, unit) in self.world.all_mut::<Unit>() {
+            let loss = losses.get(&Link::to(id)).copied().unwrap_or(0);
+            unit.health.set_loss(loss.min(unit::LOSS_MAX), clock);
+        }
+        for (id, building) in self.world.all_mut::<Building>() {
+            let loss = losses.get(&Link::to(id)).copied().unwrap_or(0);
+            building.health.set_loss(loss.min(building::LOSS_MAX), clock);
+            building.health.settle(clock);
+        }
+    }
+
+    /// Squads on their way to a fight stop where half of them can.
+    fn stop_to_fight(&mut self, bodies: &Bodies) {
+        let beat = self.clock / BEAT_TICKS;
+        let fights = |squad: &Squad| {
+            matches!(squad.job, Job::Assault | Job::Attack) && squad.is_moving(self.clock)
+        };
+        let squads = self.world.all::<Squad>().filter(|(_, squad)| fights(squad));
+        let squads: Vec<(EntityId, Squad)> = squads.map(|(id, squad)| (id, *squad)).collect();
+        for (id, squad) in squads {
+            let link = Link::to(id);
+            let is_due = (beat + u32::from(link.0)).is_multiple_of(2);
+            if is_due && self.is_armed(link) && self.can_fight(link, &squad, bodies) {
+                self.change(id, |squad, clock| squad.halt = clock as u16);
+            }
+        }
+    }
+
+    /// Squads that stopped go on when they are done; those at rest meet who comes near.
+    fn lead_resting(&mut self, ground: &Ground, bodies: &Bodies, aims: &Aims) {
+        let rests = self.world.all::<Squad>().filter(|(_, squad)| !squad.is_moving(self.clock));
+        let squads: Vec<(EntityId, Squad)> = rests.map(|(id, squad)| (id, *squad)).collect();
+        for (id, squad) in squads {
+            let link = Link::to(id);
+            let shoots =
+                self.census.members(link).iter().any(|id| aims.contains_key(&Link::to(*id)));
+            if shoots || !self.is_armed(link) {
+                continue;
+            }
+            if squad.halt > 0 {
+                if self.clock.saturating_sub(u32::from(squad.halt)) >= HALT_TICKS {
+                    self.change(id, |squad, clock| squad.resume(clock));
+                }
+            } else if self.clock.saturating_sub(u32::from(squad.since)) >= CHASE_TICKS {
+                self.chase(ground, link, &squad, bodies);
+            }
+        }
+    }
+
+    fn change(&mut self, id: EntityId, change: impl FnOnce(&mut Squad, u32)) {
+        if let Some(squad) = self.world.get_mut::<Squad>(id) {
+            change(squad, self.clock);
+        }
+    }
+
+    fn is_armed(&self, squad: Link) -> bool {
+        let mut members =
+            self.census.members(squad).iter().filter_map(|id| self.world.get::<Unit>(*id));
+        members.any(|unit| unit.kind.table().harm > 0)
+    }
+
+    /// Whether half of a squad have someone within range.
+    fn can_fight(&self, link: Link, squad: &Squad, bodies: &Bodies) -> bool {
+        let members = self.census.members(link);
+        let aim = if squad.job == Job::Attack { bodies.all.get(&squad.aim) } else { None };
+        let in_range = |id: &&EntityId| {
+            let Some(unit) = self.world.get::<Unit>(**id) else { return false };
+            let Some(spot) = self.census.unit_spot(unit) else { return false };
+            let range = unit.kind.table().range;
+            match aim {
+                Some(aim) => spot.is_within(aim.spot, range),
+                None => bodies.nearest(spot, unit.seat, range, false).is_some(),
+            }
+        };
+        members.iter().filter(in_range).count() * 2 >= members.len()
+    }
+
+    /// Goes for what it was told to, or to meet an enemy who is near.
+    fn chase(&mut self, ground: &Ground, link: Link, squad: &Squad, bodies: &Bodies) {
+        let aim = bodies.all.get(&squad.aim).filter(|_| squad.job == Job::Attack);
+        let near = || bodies.nearest(squad.spot(self.clock), squad.seat, CHASE_REACH, false);
+        let Some(enemy) = aim.copied().or_else(near) else { return };
+        let order =
+            if aim.is_some() { (Job::Attack, squad.aim) } else { (Job::Assault, Link::NOBODY) };
+        let (here, there) = (squad.end().cell(), enemy.spot.cell());
+        if here != there && ground.nearest(there, crate::ways::GOAL_REACH) != Some(here) {
+            self.order(ground, link, order, there);
+        }
+    }
+}
+
+/// Nobody goes for or builds what is gone.
+fn unlink(world: &mut World<Entity>, gone: &[Link]) {
+    for (_, squad) in world.all_mut::<Squad>() {
+        if squad.aim.is_some() && gone.contains(&squad.aim) {
+            squad.aim = Link::NOBODY;
+            squad.job = if squad.job == Job::Attack { Job::Assault } else { Job::Stand };
+        }
+    }
+}
+
+/// Who shoots at whom.
+type Aims = BTreeMap<Link, Link>;
+
+/// Who shoots at whom in a world, as far as that is seen: for eyes, which are not told of it.
+pub fn shots(world: &World<Entity>) -> Vec<(EntityId, EntityId)> {
+    let clock = crate::census::clock(world);
+    let census = Census::new(world, clock);
+    let aims = aims(world, &census, &Bodies::new(world, &census), clock);
+    aims.into_iter()
+        .filter_map(|(gun, target)| Some((census.name(gun)?, census.name(target)?)))
+        .collect()
+}
+
+fn aims(world: &World<Entity>, census: &Census, bodies: &Bodies, clock: u32) -> Aims {
+    let aim = |(id, entity): (EntityId, &Entity)| {
+        let gun = gun(world, census, clock, entity)?;
+        Some((Link::to(id), gun.choose(bodies)?))
+    };
+    world.entities().filter_map(aim).collect()
+}
+
+/// Someone who can shoot at this moment.
+fn gun(world: &World<Entity>, census: &Census, clock: u32, entity: &Entity) -> Option<Gun> {
+    match entity {
+        Entity::Unit(unit) if unit.kind.table().harm > 0 => {
+            let squad = census.squad(world, unit.squad).filter(|squad| !squad.is_moving(clock))?;
+            Some(Gun {
+                seat: unit.seat,
+                spot: census.unit_spot(unit)?,
+                range: unit.kind.table().range,
+                aim: if squad.job == Job::Attack { squad.aim } else { Link::NOBODY },
+                prefers_buildings: unit.kind == UnitKind::Ballista,
+            })
+        }
+        Entity::Building(building)
+            if building.kind.table().harm > 0 && building.is_ready(clock) =>
+        {
+            Some(Gun {
+                seat: building.seat,
+                spot: building.spot(),
+                range: building.kind.table().range,
+                aim: Link::NOBODY,
+                prefers_buildings: false,
+            })
+        }
+        _ => None,
+    }
+}
+
+impl Gun {
+    /// What it shoots at: what it was told to, or the nearest.
+    fn choose(&self, bodies: &Bodies) -> Option<Link> {
+        let told = bodies.all.get(&self.aim).filter(|body| body.seat != self.seat);
+        let told = told.filter(|body| self.spot.is_within(body.spot, self.range));
+        let nearest = || bodies.nearest(self.spot, self.seat, self.range, self.prefers_buildings);
+        Some(told.copied().or_else(nearest)?.link)
+    }
+}
+
+impl Bodies {
+    fn new(world: &World<Entity>, census: &Census) -> Self {
+        let mut bodies =
+            Self { all: BTreeMap::new(), buckets: vec![Vec::new(); (BUCKETS * BUCKETS) as usize] };
+        for (id, entity) in world.entities() {
+            let is_building = match entity {
+                Entity::Unit(_) => false,
+                // A plan on paper cannot be hit.
+                Entity::Building(building) if building.ready > 0 => true,
+                _ => continue,
+            };
+            let is_bridge = matches!(entity, Entity::Building(building) if building.kind == BuildingKind::Bridge);
+            let (Some(spot), Some(seat)) = (census.spot(entity), seat_of_entity(entity)) else {
+                continue;
+            };
+            let body = Body { link: Link::to(id), seat, spot, is_building };
+            bodies.all.insert(body.link, body);
+            // Bridges are hit only by those who were told to.
+            if !is_bridge {
+                bodies.buckets[bucket(spot)].push(body);
+            }
+        }
+        bodies
+    }
+
+    /// The nearest enemy within range; units before buildings, or the other way round.
+    fn nearest(&self, spot: Spot, seat: u8, range: i32, prefers_buildings: bool) -> Option<Body> {
+        let low = bucket_of(Spot { x: spot.x - range, y: spot.y - range });
+        let high = bucket_of(Spot { x: spot.x + range, y: spot.y + range });
+        let buckets = (low.1..=high.1)
+            .flat_map(|row| (low.0..=high.0).map(move |column| row * BUCKETS + column));
+        let bodies = buckets.flat_map(|bucket| &self.buckets[bucket as usize]);
+        let enemies = bodies.filter(|body| body.seat != seat && spot.is_within(body.spot, range));
+        let far = |body: &&Body| {
+            let less = if body.is_building == prefers_buildings { 0 } else { BUILDING_LESS };
+            (spot.distance(body.spot) + less, body.link)
+        };
+        enemies.min_by_key(far).copied()
+    }
+}
+
+fn bucket_of(spot: Spot) -> (i32, i32) {
+    let index = |at: i32| at.div_euclid(SUB * BUCKET_CELLS).clamp(0, BUCKETS - 1);
+    (index(spot.x), index(spot.y))
+}
+
+fn bucket(spot: Spot) -> usize {
+    let (column, row) = bucket_of(spot);
+    (row * BUCKETS + column) as usize
+}

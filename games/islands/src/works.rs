@@ -1,0 +1,282 @@
+//! What peace does: gathering, building, making units, and going on with ways longer than can be written at once.
+
+use crate::building::Building;
+use crate::content::SPRING_WORKERS_MAX;
+use crate::contest::SEATS_MAX;
+use crate::health::{BEAT_TICKS, Health};
+use crate::islands::Entity;
+use crate::judge::workers_at;
+use crate::orders::Field;
+use crate::place::{Cell, Link, SUB};
+use crate::squad::{Job, Squad};
+use crate::tables::UnitKind;
+use crate::unit::{SQUAD_PLACES, Unit};
+use crate::ways::Ground;
+use sametick::{EntityId, PlayerId};
+
+/// How near a builder must be, in spots.
+const BUILD_REACH: i32 = SUB * 3;
+/// How near two squads at rest must be to become one, in spots.
+const JOIN_REACH: i32 = SUB * 3;
+/// Squads that stopped on their way become one if their ways end so near each other, in cells, and one has lost most.
+const GOALS_APART: i32 = 8;
+const REMNANT: usize = 5;
+/// Workshops so near the altar, in cells, send what they make to the ground beside it.
+const MUSTER_CELLS: i32 = 12;
+/// Where the kinds of units wait.
+const MUSTERS: [(i32, i32); 5] = [(2, 0), (0, 3), (0, -3), (-3, 0), (3, 0)];
+
+impl Field<'_> {
+    /// One beat of work.
+    pub(crate) fn work(&mut self, ground: &Ground) {
+        self.go_on(ground);
+        self.gather();
+        self.build();
+        self.make(ground);
+        self.join_squads(ground);
+    }
+
+    fn gather(&mut self) {
+        let mut rates = [0_u8; SEATS_MAX];
+        for (id, squad) in self.world.all::<Squad>() {
+            if squad.job == Job::Gather && squad.is_there(self.clock) {
+                rates[usize::from(squad.seat) % SEATS_MAX] +=
+                    self.census.members(Link::to(id)).len() as u8;
+            }
+        }
+        let clock = self.clock;
+        for (seat, rate) in rates.into_iter().enumerate() {
+            if let Some(realm) = self.realm(seat as u8) {
+                realm.set_rate(rate, clock);
+            }
+        }
+    }
+
+    fn build(&mut self) {
+        let builders = self.world.all::<Squad>().filter(|(_, squad)| squad.job == Job::Build);
+        let there = builders.filter(|(_, squad)| squad.is_there(self.clock));
+        let sites: Vec<(Link, Cell)> =
+            there.map(|(_, squad)| (squad.aim, squad.spot(self.clock).cell())).collect();
+        for (site, builder) in sites {
+            let Some(id) = self.census.name(site) else { continue };
+            let Some(building) = self.world.get_mut::<Building>(id) else { continue };
+            let is_near = building.cell.centre().is_within(builder.centre(), BUILD_REACH);
+            if building.ready == 0 && is_near {
+                building.ready = (self.clock + building.build_ticks()) as u16;
+            }
+        }
+    }
+
+    fn make(&mut self, ground: &Ground) {
+        // What a beat earlier was still to be made.
+        let before = self.clock.saturating_sub(BEAT_TICKS);
+        let made =
+            |maker: &Building| maker.left(before.max(maker.begun.into())) - maker.left(self.clock);
+        let makers = self
+            .world
+            .all::<Building>()
+            .filter(|(_, building)| building.count > 0 && made(building) > 0);
+        let makers: Vec<(EntityId, Building)> =
+            makers.map(|(id, building)| (id, *building)).collect();
+        for (id, maker) in makers {
+            let Some(owner) = self.world.owner(id) else { continue };
+            if !self.spawn_unit(ground, owner, &maker) {
+                // There is no room in the world: what was paid is paid back.
+                self.earn(maker.seat, maker.product.table().cost);
+            }
+        }
+    }
+
+    /// Beside the altar if that is near, beside the workshop if not.
+    fn muster(&self, ground: &Ground, maker: &Building) -> Cell {
+        let home = self.content.homes().get(usize::from(maker.seat)).map(|home| home.altar);
+        let home = home.filter(|altar| altar.apart(maker.cell) <= MUSTER_CELLS);
+        muster(ground, home.unwrap_or(maker.cell), maker.product)
+    }
+
+    /// A new unit beside the building that made it, with those who wait there.
+    fn spawn_unit(&mut self, ground: &Ground, owner: PlayerId, maker: &Building) -> bool {
+        let muster = self.muster(ground, maker);
+        let table = maker.product.table();
+        let waiting = self.world.all::<Squad>().find(|(id, squad)| {
+            squad.seat == maker.seat
+                && squad.is_there(self.clock)
+                && matches!(squad.job, Job::Stand | Job::Go | Job::Assault)
+                && squad.end().is_within(muster.centre(), JOIN_REACH)
+                && self.is_alike(Link::to(*id), squad, maker.product)
+                && self.census.free_place(self.world, Link::to(*id)).is_some()
+        });
+        let joins = waiting.map(|(id, _)| id).filter(|_| maker.product != UnitKind::Worker);
+        let Some(squad) =
+            joins.or_else(|| self.new_squad(owner, maker.seat, maker.product, muster))
+        else {
+            return false;
+        };
+        let link = Link::to(squad);
+        let place = self.census.free_place(self.world, link).unwrap_or(0);
+        let health = Health::full(table.health);
+        let unit = Unit { health, squad: link, place, kind: maker.product, seat: maker.seat };
+        let Some(id) = self.world.spawn_owned(owner, unit) else { return false };
+        self.census.add(id, &unit.into(), self.clock);
+        if maker.product == UnitKind::Worker {
+            self.send_to_spring(ground, link, maker.cell);
+        }
+        true
+    }
+
+    pub(crate) fn new_squad(
+        &mut self,
+        owner: PlayerId,
+        seat: u8,
+        kind: UnitKind,
+        at: Cell,
+    ) -> Option<EntityId> {
+        let table = kind.table();
+        let squad = Squad {
+            from: at.centre(),
+            goal: at,
+            pace: table.pace,
+            flies: table.flies,
+            seat,
+            ..Squad::default()
+        };
+        let id = self.world.spawn_owned(owner, squad)?;
+        self.census.add(id, &squad.into(), self.clock);
+        Some(id)
+    }
+
+    /// A new worker begins by itself at the nearest spring of its island that feeds one more.
+    fn send_to_spring(&mut self, ground: &Ground, squad: Link, from: Cell) {
+        let reachable = ground.reachable(from);
+        let mut springs: Vec<Cell> = self
+            .content
+            .springs()
+            .iter()
+            .copied()
+            .filter(|cell| reachable.is_open(*cell))
+            .collect();
+        springs.sort_by_key(|cell| (cell.apart(from), *cell));
+        let has_room =
+            |cell: &Cell| workers_at(self.world, &self.census, *cell).len() < SPRING_WORKERS_MAX;
+        if let Some(spring) = springs.into_iter().find(has_room) {
+            self.order(ground, squad, (Job::Gather, Link::NOBODY), spring);
+        }
+    }
+
+    /// Ways that were too long to be written at once are gone on with.
+    fn go_on(&mut self, ground: &Ground) {
+        let waits = |squad: &Squad| {
+            !squad.points.is_empty()
+                && squad.is_there(self.clock)
+                && squad.points.last() != Some(&squad.goal)
+        };
+        let waiting = self.world.all::<Squad>().filter(|(_, squad)| waits(squad));
+        let waiting: Vec<(Link, Squad)> =
+            waiting.map(|(id, squad)| (Link::to(id), *squad)).collect();
+        for (link, squad) in waiting {
+            let end = squad.end().cell();
+            let is_as_near = ground.nearest(squad.goal, crate::ways::GOAL_REACH) == Some(end);
+            let goes_on = is_as_near
+                || squad.flies
+                || self.order(ground, link, (squad.job, squad.aim), squad.goal);
+            // Whoever had no turn has one at the next beat.
+            if !goes_on
+                && self.ways_left > 0
+                && let Some(squad) =
+                    self.census.name(link).and_then(|id| self.world.get_mut::<Squad>(id))
+            {
+                squad.goal = end;
+            }
+        }
+    }
+
+    /// Squads at rest that stand together and are alike become one: fewer to lead, fewer to tell of.
+    fn join_squads(&mut self, ground: &Ground) {
+        let stands = |squad: &Squad| {
+            !squad.is_moving(self.clock) && squad.job != Job::Build && squad.job != Job::Attack
+        };
+        let squads = self.world.all::<Squad>().filter(|(_, squad)| stands(squad));
+        let squads: Vec<(Link, Squad)> = squads.map(|(id, squad)| (Link::to(id), *squad)).collect();
+        for index in 0..squads.len() {
+            let (into, host) = squads[index];
+            for (from, guest) in &squads[index + 1..] {
+                if self.can_join(ground, (into, &host), (*from, guest)) {
+                    self.join(*from, into);
+                }
+            }
+        }
+    }
+
+    fn can_join(
+        &self,
+        ground: &Ground,
+        (into, host): (Link, &Squad),
+        (from, guest): (Link, &Squad),
+    ) -> bool {
+        if host.seat != guest.seat
+            || host.pace != guest.pace
+            || (host.job == Job::Gather) != (guest.job == Job::Gather)
+        {
+            return false;
+        }
+        let (here, there) = (host.spot(self.clock), guest.spot(self.clock));
+        let members = self.census.members(from);
+        let sum = self.census.members(into).len() + members.len();
+        let has_room = sum <= usize::from(SQUAD_PLACES) && sum > members.len();
+        if !has_room || !here.is_within(there, JOIN_REACH) {
+            return false;
+        }
+        // Squads that stopped on their way must have the same; what is left of one is not much.
+        let goes_along = if host.halt > 0 || guest.halt > 0 {
+            host.halt > 0 && host.goal.apart(guest.goal) <= GOALS_APART && members.len() <= REMNANT
+        } else {
+            let mut units = members.iter().filter_map(|id| self.world.get::<Unit>(*id));
+            let is_calm = units.all(|unit| unit.health.loss() == 0);
+            is_calm && (host.job != Job::Gather || host.goal == guest.goal)
+        };
+        let kind = members.first().and_then(|id| self.world.get::<Unit>(*id));
+        goes_along
+            && (host.flies || ground.is_clear(there, here))
+            && kind.is_some_and(|unit| self.is_alike(into, host, unit.kind))
+    }
+
+    /// Whether a unit of a kind keeps step with a squad, and does the same.
+    fn is_alike(&self, link: Link, squad: &Squad, kind: UnitKind) -> bool {
+        let table = kind.table();
+        let first = self.census.members(link).first().and_then(|id| self.world.get::<Unit>(*id));
+        let works =
+            first.is_none_or(|unit| (unit.kind == UnitKind::Worker) == (kind == UnitKind::Worker));
+        squad.pace == table.pace && squad.flies == table.flies && works
+    }
+
+    fn join(&mut self, from: Link, into: Link) {
+        for id in self.census.members(from).to_vec() {
+            let place = self.census.free_place(self.world, into);
+            if let (Some(unit), Some(place)) = (self.world.get_mut::<Unit>(id), place) {
+                (unit.squad, unit.place) = (into, place);
+                self.census.moved(id, from, into);
+            }
+        }
+        if let Some(id) = self.census.name(from) {
+            self.world.despawn(id);
+            self.census.forget(from);
+        }
+    }
+}
+
+/// Where units of a kind wait beside a building: each kind has its own side.
+pub(crate) fn muster(ground: &Ground, beside: Cell, kind: UnitKind) -> Cell {
+    let (x, y) = MUSTERS[kind as usize % MUSTERS.len()];
+    let there = beside.offset(x, y).and_then(|cell| ground.nearest(cell, 1));
+    there.or_else(|| ground.nearest(beside, 3)).unwrap_or(beside)
+}
+
+/// All that belongs to a seat.
+pub(crate) fn seat_of_entity(entity: &Entity) -> Option<u8> {
+    match entity {
+        Entity::Unit(unit) => Some(unit.seat),
+        Entity::Squad(squad) => Some(squad.seat),
+        Entity::Building(building) => Some(building.seat),
+        Entity::Realm(_) | Entity::Contest(_) => None,
+    }
+}
