@@ -176,7 +176,7 @@ impl Road for Locked {
     }
 
     fn me(&self) -> PlayerId {
-        self.players[0].client.me().unwrap_or_default()
+        self.players[0].client.me().unwrap_or(PlayerId(0))
     }
 
     fn watch(&mut self, is_watched: bool) {

@@ -27,7 +27,7 @@ const FAILED: u8 = 3;
 pub struct Guest {
     stage: Stage,
     roads: Roads,
-    ticket: Option<ClientToken>,
+    ticket: String,
     clock: Clock,
     words: String,
 }
@@ -47,7 +47,7 @@ impl Guest {
         Self {
             stage: Stage::Asking(browser::Request::start(SESSION_URL)),
             roads: Roads::named(roads).unwrap_or_default(),
-            ticket: ClientToken::from_text(ticket),
+            ticket: ticket.into(),
             clock: Clock::start(),
             words: "Looking for the server.".into(),
         }
@@ -113,11 +113,15 @@ impl Guest {
         };
         let opening = if text("war") == "true" { Opening::War } else { Opening::Settlers };
         let content = Content::new(seed, seats, opening);
-        let Some(token) = self.ticket.take().or_else(|| session.token()) else {
+        let identity = session.text("server").unwrap_or_default();
+        let ticket = self.ticket.split_once(' ').filter(|(server, _)| *server == identity);
+        let ticket = ticket.and_then(|(_, ticket)| ClientToken::from_text(ticket));
+        let Some(token) = ticket.or_else(|| session.token()) else {
             return self.fail("The server gave no token.".into());
         };
         self.words = "Waiting for the others to come.".into();
-        self.stage = Stage::Knocking(Box::new(Outside::new(link, token, content, self.clock)));
+        self.stage =
+            Stage::Knocking(Box::new(Outside::new((link, identity), token, content, self.clock)));
         UNDER_WAY
     }
 
@@ -142,13 +146,20 @@ struct Outside {
     client: EventClient<Islands>,
     link: Conditioned<BrowserLink>,
     server: Peer,
+    /// Another after each start of the server: tickets of an earlier one are worth nothing.
+    identity: String,
     clock: Clock,
     denied: Option<Denial>,
     end: Option<String>,
 }
 
 impl Outside {
-    fn new(link: BrowserLink, token: ClientToken, content: Content, clock: Clock) -> Self {
+    fn new(
+        (link, identity): (BrowserLink, String),
+        token: ClientToken,
+        content: Content,
+        clock: Clock,
+    ) -> Self {
         let (server, tls, now) = (link.server(), link.tls(), clock.now());
         let client = EventClient::new(server, token, content, now, &mut BrowserRandom);
         let client = match tls {
@@ -156,7 +167,7 @@ impl Outside {
             None => client,
         };
         let link = Conditioned::new(link, now.as_micros());
-        Self { client, link, server, clock, denied: None, end: None }
+        Self { client, link, server, identity, clock, denied: None, end: None }
     }
 }
 
@@ -205,7 +216,7 @@ impl Road for Outside {
     }
 
     fn me(&self) -> PlayerId {
-        self.client.me().unwrap_or_default()
+        self.client.me().unwrap_or(PlayerId(0))
     }
 
     fn name(&self) -> &'static str {
@@ -225,7 +236,7 @@ impl Road for Outside {
     }
 
     fn ticket(&self) -> Option<String> {
-        self.client.ticket().map(ClientToken::to_text)
+        self.client.ticket().map(|ticket| format!("{} {}", self.identity, ticket.to_text()))
     }
 
     fn set_delay(&mut self, ping: Span) {
