@@ -157,7 +157,8 @@ fn open_page(
     // A browser reaches this machine alone: where all others are needed to play, it can watch.
     let is_direct = setup.topology == Topology::PeerToPeer;
     facts["watch"] = (is_direct && here == options.players).into();
-    let game = Match { facts, board: Board::default(), key: None, beside: Beside::default() };
+    let (board, beside, front) = (Board::default(), Beside::default(), page::FRONT);
+    let game = Match { facts, board, key: None, beside, front };
     let Some(web) = options.matches.page.open(false, game)? else { return Ok(None) };
     if options.join.is_some() {
         bail!("--page is for who begins the game; without --join");

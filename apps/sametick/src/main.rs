@@ -7,6 +7,7 @@ mod codec;
 mod content;
 mod crew;
 mod host;
+mod islands;
 mod line;
 mod lockstep;
 mod matches;
@@ -39,6 +40,7 @@ const EXAMPLES: &str = "Examples:
   sametick                                           a match of bots, which others can join
   sametick serve --map field --bots 20               a dedicated server
   sametick bots --connect 127.0.0.1:4000 --count 8   headless players for it
+  sametick play --game islands --open                the strategy game, in this machine's browser
   sametick theatre                                   see what everyone sees, without a match
   sametick play --alone --seconds 600                ten minutes of play without any network
   sametick bench codec                               what a snapshot costs, stage by stage";

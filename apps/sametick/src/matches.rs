@@ -136,6 +136,7 @@ impl Options {
             board: board.clone(),
             key: key.clone(),
             beside: beside.clone(),
+            front: page::FRONT,
         };
         let web = self.page.open(wanted.invites, game)?;
         let pages = web.as_ref().map(page::addresses).unwrap_or_default();

@@ -21,6 +21,9 @@ use std::path::{Path, PathBuf};
 /// Where `play` serves its page, if the port is free; else at any that is.
 const USUAL: ([u8; 4], u16) = ([127, 0, 0, 1], 4080);
 
+/// The page that stands for the whole, unless a game has one of its own.
+pub(crate) const FRONT: &str = "index.html";
+
 /// Where browsers get in.
 #[derive(Args, Clone, Debug)]
 #[group(skip)]
@@ -126,8 +129,11 @@ impl Options {
             Some(Place::Off) => None,
             None => Some(page),
         };
+        let front = game.front;
         WebLink::start(WebConfig {
-            router: Box::new(|door| isolated(files::router().merge(session::router(door, game)))),
+            router: Box::new(move |door| {
+                isolated(files::router(front).merge(session::router(door, game)))
+            }),
             certificate: self.cert.clone().zip(self.key.clone()),
             origins: self.origin.iter().cloned().collect(),
             ..WebConfig::new(page, webtransport)
@@ -138,7 +144,7 @@ impl Options {
 /// Serves the page's files and nothing else.
 pub(crate) fn alone(page: SocketAddr) -> anyhow::Result<WebLink> {
     let started = WebLink::start(WebConfig {
-        router: Box::new(|_door| isolated(files::router())),
+        router: Box::new(|_door| isolated(files::router(FRONT))),
         ..WebConfig::new(page, None)
     });
     started.map_err(|error| address::refused(&error, page, "--page", "TCP"))

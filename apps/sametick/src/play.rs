@@ -5,6 +5,7 @@ use crate::content::Ground;
 use crate::crew::skill;
 use crate::host::figures::Standing;
 use crate::host::log::Log;
+use crate::islands::{self, GameName};
 use crate::matches::{self, Matches, Wanted};
 use crate::page;
 use crate::stop::Stop;
@@ -24,6 +25,8 @@ pub(crate) const EXAMPLES: &str = "Examples:
   sametick play --model doom1993 --players 4    four machines in lockstep, without a server
   sametick play --model doom1993 --join 192.168.1.7:4000            one more machine in somebody's game
   sametick play --model doom1993 --join 192.168.1.7:4000 --watch    one that only watches it
+  sametick play --game islands --players 6 --open    islands: you and five bots, until others come
+  sametick play --game islands --bots 2 --page 0.0.0.0:4080         for two of the network, and two bots
   sametick play --record match.sametick     for `sametick replay match.sametick` to play again
   sametick play --alone --seconds 600       ten minutes of play without any network, as fast as it goes
   sametick bots --connect 127.0.0.1:4000    joins it from another terminal";
@@ -31,10 +34,12 @@ pub(crate) const EXAMPLES: &str = "Examples:
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Options {
     #[command(flatten)]
+    pub(crate) islands: islands::Options,
+    #[command(flatten)]
     pub(crate) matches: matches::Options,
-    /// Bots
+    /// Bots; with --game islands how many seats are not waited for (all but one)
     #[arg(long, value_name = "COUNT", default_value_t = 7)]
-    bots: u32,
+    pub(crate) bots: u32,
     /// Where others reach it: 0.0.0.0:4000 lets in the whole network; without it 127.0.0.1:4000, or a free port there
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address::listening)]
     pub(crate) address: Option<SocketAddr>,
@@ -47,7 +52,7 @@ pub(crate) struct Options {
     /// Play without a server or network, as fast as it goes (a minute of play unless --seconds says otherwise)
     #[arg(long, conflicts_with_all = ["also", "page", "webtransport", "open", "address", "record"])]
     alone: bool,
-    /// With a lockstep model: how many play
+    /// With a lockstep model, or --game islands: how many play
     #[arg(long, value_name = "COUNT", default_value_t = 4, value_parser = value_parser!(u8).range(1..=8))]
     pub(crate) players: u8,
     /// With a lockstep model: how many of them on this machine, as bots (all, unless they join somebody else's game)
@@ -82,6 +87,9 @@ impl Options {
     /// Nothing that somebody asks for is passed over in silence.
     fn check(&self) -> anyhow::Result<()> {
         let is_given = |name: &str| self.given.iter().any(|given| given == name);
+        if let Some(name) = islands::ONLY_HERE.into_iter().find(|name| is_given(name)) {
+            bail!("--{name} is for --game islands");
+        }
         let model = self.matches.rules.model;
         if model.lockstep.is_some() {
             let useless = ONLY_SERVED.into_iter().find(|(name, _)| is_given(name));
@@ -105,6 +113,9 @@ impl Options {
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    if options.islands.game == GameName::Islands {
+        return islands::run(options);
+    }
     options.check()?;
     if let Some(setup) = options.matches.rules.model.lockstep {
         return crate::lockstep::run(options, setup);

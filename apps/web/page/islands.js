@@ -1,6 +1,6 @@
-// The islands' page: a contest in wasm, hands that ask for things, and a picture of what is seen. All that is lawful is
+// The islands' page: a contest in wasm, here or on the server that the page is from, hands that ask for things, and a picture of what is seen. All that is lawful is
 // decided by the rules; what they refuse is said in their words. `window.sametick` is for tests: status() tells.
-import init, { Skirmish } from "./sametick_islands.js";
+import init, { Guest, Skirmish } from "./sametick_islands.js";
 import { LETTERS, SQUASH, TEAMS, drawFrame, drawMap, paintMap } from "./islands-draw.js";
 
 const errors = [];
@@ -15,6 +15,9 @@ const BUILD_JOB = 5, GATHER_JOB = 4;
 const SCALES = [11, 46], EDGE_PIXELS = 6, SCROLL_CELLS = 22;
 const DIRECTIONS = [[1, 0], [0, 1], [-1, 0], [0, -1]];
 const SENT_SECONDS = 3;
+// On the way to a server: what a step comes to, how often one is taken, and how long to wait after a failure.
+const [UNDER_WAY, IN, NOBODY] = [0, 1, 2];
+const STEP_MILLIS = 20, AGAIN_MILLIS = 1000;
 const SPAN_MAX = 4, GROUP_KEYS = "123456789";
 const MAKE = [["q", 0], ["e", 1], ["r", 2], ["f", 3], ["c", 4]];
 const BUILD = [["b", BRIDGE], ["t", TOWER], ["g", WORKSHOP]];
@@ -23,21 +26,72 @@ const page = {
   contest: null, map: null, painted: null, tables: null, units: [], buildings: [], shots: [], words: {}, selected: new Set(), groups: {},
   camera: { x: 0, y: 0, scale: 24 }, mouse: { x: 0, y: 0, inside: false }, drag: null, mode: null, marks: [], ghost: null, held: new Set(),
   paused: false, unofficial: false, shown: new Map(), veil: new Float32Array(1024), sight: [], seen: -1, last: 0, time: 0, frames: 0, idleAt: 0, recalled: null,
-  edges: true, ping: 0, sent: new Map(),
+  edges: true, ping: 0, sent: new Map(), served: false, losing: false,
 };
 
 function begin(options) {
   const seed = options.seed ?? Math.floor(Math.random() * 1e6);
+  show(new Skirmish(seed, options.players, options.war, page.ping));
+}
+
+const later = (milliseconds) => new Promise((go) => setTimeout(go, milliseconds));
+
+// Goes to the server that the page is from, if it plays Islands; says whether it does. Once there it is tried until one is in.
+async function join(ticket) {
+  for (;;) {
+    const guest = new Guest(asked.get("link") ?? "any", ticket);
+    let state = guest.step();
+    while (state === UNDER_WAY) {
+      tell(guest.words());
+      await later(STEP_MILLIS);
+      state = guest.step();
+    }
+    if (state === NOBODY && !page.served) return false;
+    if (state === IN) {
+      const contest = guest.contest();
+      contest.delay(page.ping);
+      page.served = true;
+      document.body.dataset.served = "";
+      guest.free();
+      show(contest);
+      tell("");
+      return true;
+    }
+    page.served ||= state !== NOBODY;
+    tell(state === NOBODY ? "The server does not answer." : guest.words());
+    guest.free();
+    // What led to a seat may be worth nothing any more.
+    ticket = "";
+    await later(AGAIN_MILLIS);
+  }
+}
+
+// What there is to wait for, in the place of the contest.
+function tell(words) {
+  byId("waiting").textContent = words;
+  byId("waiting").hidden = !words;
+}
+
+async function rejoin() {
+  if (page.losing) return;
+  page.losing = true;
+  await join(page.words.over ? "" : page.contest.ticket());
+  page.losing = false;
+}
+
+function show(contest) {
   page.contest?.free();
-  page.contest = new Skirmish(seed, options.players, options.war, page.ping);
+  page.contest = contest;
+  document.body.dataset.begun = "";
   const numbers = [...page.contest.springs()];
   const pairs = (list) => Array.from({ length: list.length / 2 }, (_, index) => [list[2 * index], list[2 * index + 1]]);
   page.map = { side: page.contest.side(), land: page.contest.land(), springs: pairs(numbers), homes: pairs([...page.contest.homes()]) };
   page.painted = paintMap(page.map);
   Object.assign(page, { selected: new Set(), groups: {}, shown: new Map(), marks: [], paused: false, mode: null, ended: false, seen: -1 });
   page.veil.fill(1);
-  home();
+  if (byId("end").open) byId("end").close();
   look();
+  home();
 }
 
 // Takes what is seen out of wasm: where units are with each frame, all else with each tick.
@@ -101,7 +155,7 @@ function toScreen(x, y) {
 }
 
 function home() {
-  const altar = page.map.homes[0];
+  const altar = page.map.homes[page.words.seat] ?? page.map.homes[0];
   Object.assign(page.camera, { x: altar[0] + 0.5, y: altar[1] + 2 });
 }
 
@@ -274,11 +328,12 @@ function nextIdle() {
 }
 
 function showMenu() {
-  page.paused = true;
+  page.paused = !page.served;
   byId("sheet").showModal();
 }
 
 function pause(is) {
+  if (is && page.served) return say("Others play too: it goes on.");
   page.paused = is;
   byId("pause").textContent = is ? "Go on" : "Pause";
 }
@@ -286,7 +341,7 @@ function pause(is) {
 const key = (event) => event.key.length === 1 ? event.key.toLowerCase() : event.key;
 
 addEventListener("keydown", (event) => {
-  if (document.querySelector("dialog[open]")) return;
+  if (!page.contest || document.querySelector("dialog[open]")) return;
   const name = key(event), digit = event.code.startsWith("Digit") ? event.code.slice(5) : name;
   if (GROUP_KEYS.includes(digit) && digit.length === 1) {
     event.preventDefault();
@@ -408,6 +463,7 @@ function panels() {
   byId("idle").hidden = words.idle === 0;
   write("idle", `${words.idle} idle`);
   write("clock", minutes(Math.max(0, words.length - words.seconds)));
+  if (page.served) write("line", `<b>${Math.max(0, Math.round(page.contest.ping()))} ms</b><small>${page.contest.road()}</small>`);
   const seats = TEAMS.map((colour, seat) => ({ colour, seat })).filter(({ seat }) => words.came >> seat & 1);
   write("players", seats.map(({ colour, seat }) =>
     `<span title="${LETTERS[seat]}${words.out >> seat & 1 ? ", out" : ""}" class="${words.out >> seat & 1 ? "out" : ""} ${seat === words.seat ? "own" : ""}" style="background:${colour}"></span>`).join(""));
@@ -468,10 +524,11 @@ byId("unofficial").addEventListener("change", (event) => unofficial(event.target
 byId("sheet").addEventListener("close", () => {
   pause(false);
   page.ping = Number(byId("ping").value);
-  if (byId("sheet").returnValue === "new") begin({ players: Number(byId("count").value), war: byId("opening").value === "war" });
+  if (page.served) page.contest.delay(page.ping);
+  else if (byId("sheet").returnValue === "new") begin({ players: Number(byId("count").value), war: byId("opening").value === "war" });
   byId("sheet").returnValue = "";
 });
-byId("end").addEventListener("close", () => begin({ players: page.map.homes.length, war: byId("opening").value === "war" }));
+byId("end").addEventListener("close", () => page.served || begin({ players: page.map.homes.length, war: byId("opening").value === "war" }));
 
 function ended() {
   const { winner, scores, seat } = page.words;
@@ -487,7 +544,8 @@ function frame(now) {
   page.time += seconds;
   page.frames++;
   fit();
-  if (!page.paused && !document.hidden) page.contest.advance(seconds * 1000);
+  if (page.served || (!page.paused && !document.hidden)) page.contest.advance(seconds * 1000);
+  if (page.contest.ended()) rejoin();
   say(page.contest.denied());
   look();
   scroll(seconds);
@@ -529,7 +587,7 @@ function fit() {
 
 function status() {
   return {
-    ...page.words, tick: page.contest.clock(), frames: page.frames, selected: page.selected.size, errors, mode: page.mode?.name ?? "", paused: page.paused, ping: page.ping, hoped: page.contest.unofficial().length,
+    ...page.words, tick: page.contest.clock(), frames: page.frames, selected: page.selected.size, errors, mode: page.mode?.name ?? "", paused: page.paused, ping: page.ping, road: page.contest.road(), measured: page.contest.ping(), ended: page.contest.ended(), hoped: page.contest.unofficial().length,
     camera: { ...page.camera }, seen: { units: page.units.length, buildings: page.buildings.length }, toast: byId("toast").textContent,
     own: page.units.filter(own), built: page.buildings.filter(own), springs: page.map.springs, homes: page.map.homes, side: page.map.side,
   };
@@ -543,7 +601,11 @@ fit();
 page.camera.scale = 24 * devicePixelRatio;
 page.ping = Math.max(0, Math.min(1000, number("ping", 0)));
 byId("ping").value = String(page.ping);
-begin({ seed: asked.has("seed") ? number("seed", 1) : undefined, players: number("players", 4), war: asked.get("war") === "1" });
+const isServed = !asked.has("inside") && await join("");
+if (!isServed) begin({ seed: asked.has("seed") ? number("seed", 1) : undefined, players: number("players", 4), war: asked.get("war") === "1" });
+// A browser lets frames rest in the background; the server hears of the page all the same.
+setInterval(() => page.served && document.hidden && page.contest.advance(0), 100);
+addEventListener("pagehide", () => page.contest?.leave());
 window.sametick = {
   status, toScreen, isOpen, skip: (ticks) => page.contest.skip(ticks), watch: (is) => page.contest.watch(is), pause, home,
   look: (x, y, scale) => Object.assign(page.camera, { x, y, scale: scale * devicePixelRatio }), edges: (are) => (page.edges = are),

@@ -1,14 +1,19 @@
-//! The islands page's own half: a contest against bots, what its player sees as numbers and words for whoever draws,
-//! and what a hand asks for as requests. Knows no browser.
+//! The islands page's own half: a contest in the page or on a server, what its player sees as numbers and words for
+//! whoever draws, and what a hand asks for as requests. Knows no browser.
 
 mod locked;
+#[cfg(target_arch = "wasm32")]
+mod outside;
 #[cfg(target_arch = "wasm32")]
 mod stage;
 
 #[cfg(target_arch = "wasm32")]
+pub use outside::Guest;
+#[cfg(target_arch = "wasm32")]
 pub use stage::Skirmish;
 
 use locked::Locked;
+use sametick::eventlock::Denial as Refusal;
 use sametick::{EntityId, Game, PlayerId, Slots, Span, World};
 use sametick_islands::{
     Building, BuildingKind, Cell, Census, Content, Denial, Entity, GRAINS, GROUP_MAX, Islands, Job,
@@ -18,8 +23,6 @@ use sametick_islands::{
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Who plays by hand.
-const ME: PlayerId = PlayerId(0);
 /// A page that was away for longer goes on from where it was.
 const STALL_MAX: Span = Span::millis(250);
 /// Numbers of a unit in what is handed over.
@@ -28,9 +31,48 @@ const UNIT_NUMBERS: usize = 10;
 #[cfg(test)]
 const BUILDING_NUMBERS: usize = 14;
 
-/// A contest of one hand against bots, under event locking.
+/// How a hand's requests reach the server of its contest, and what is told of it comes back. Whether that is in the
+/// page or elsewhere the contest cannot tell.
+pub(crate) trait Road {
+    /// Lets time pass; what passes elsewhere passes by itself.
+    fn advance(&mut self, span: Span);
+    /// The hand asks for something.
+    fn request(&mut self, request: Request) -> Result<(), Refusal>;
+    /// What the server has denied since this was last asked, though it looked lawful here.
+    fn take_denial(&mut self) -> Option<Refusal>;
+    /// What the hand's screen shows, with what part of the next tick has passed.
+    fn shown(&mut self) -> Option<(&World<Entity>, f64)>;
+    /// Whether something that is shown is not official yet.
+    fn is_unofficial(&self, id: EntityId) -> bool;
+    /// Whose hand it is.
+    fn me(&self) -> PlayerId;
+    /// Has a bot play for the hand, where that can be.
+    fn watch(&mut self, _is_watched: bool) {}
+    /// What it is called, if it leads elsewhere.
+    fn name(&self) -> &'static str {
+        ""
+    }
+    /// How long an answer takes, once it was measured.
+    fn ping(&self) -> Option<Span> {
+        None
+    }
+    /// Why it is over, once it is.
+    fn end(&self) -> Option<&str> {
+        None
+    }
+    /// What leads back to the same seat.
+    fn ticket(&self) -> Option<String> {
+        None
+    }
+    /// The line gets longer by so much.
+    fn set_delay(&mut self, _ping: Span) {}
+    /// Says goodbye.
+    fn leave(&mut self) {}
+}
+
+/// A contest of one hand against others, under event locking.
 pub(crate) struct Contest {
-    locked: Locked,
+    road: Box<dyn Road>,
     content: Content,
     /// What the hand's screen shows: official, and over it what it hopes for.
     shown: World<Entity>,
@@ -46,10 +88,23 @@ impl Contest {
     pub(crate) fn new(seed: u64, players: u8, opening: Opening, ping: Span) -> Self {
         let content = Content::new(seed, players, opening);
         let locked = Locked::new(&content, seed, ping);
+        Self::over(Box::new(locked), content)
+    }
+
+    /// The contest at the end of a road.
+    pub(crate) fn over(road: Box<dyn Road>, content: Content) -> Self {
         let (shown, hoped) = (World::default(), Vec::new());
-        let mut contest = Self { locked, content, shown, part: 0.0, hoped, rest: Span::ZERO };
+        let mut contest = Self { road, content, shown, part: 0.0, hoped, rest: Span::ZERO };
         contest.look();
         contest
+    }
+
+    pub(crate) fn road(&self) -> &dyn Road {
+        &*self.road
+    }
+
+    pub(crate) fn road_mut(&mut self) -> &mut dyn Road {
+        &mut *self.road
     }
 
     pub(crate) fn content(&self) -> &Content {
@@ -60,32 +115,27 @@ impl Contest {
         &self.shown
     }
 
-    /// Has a bot play for the hand, or gives the hand back.
-    pub(crate) fn watch(&mut self, is_watched: bool) {
-        self.locked.is_watched = is_watched;
-    }
-
     /// Lets time pass; who was away for long goes on from where it was.
     pub(crate) fn advance(&mut self, span: Span) {
         self.rest += span.min(STALL_MAX);
         let whole = Span::millis(self.rest.as_micros() / 10_000 * 10);
         self.rest -= whole;
-        self.locked.advance(whole);
+        self.road.advance(whole);
         self.look();
     }
 
     /// Lets ticks pass at once.
     pub(crate) fn skip(&mut self, ticks: u32) {
-        self.locked.advance(TICK * u64::from(ticks));
+        self.road.advance(TICK * u64::from(ticks));
         self.look();
     }
 
     fn look(&mut self) {
-        if let Some((world, part)) = self.locked.shown() {
+        if let Some((world, part)) = self.road.shown() {
             (self.shown, self.part) = (world.clone(), part);
         }
         let squads = self.shown.all::<Squad>().map(|(id, _)| id);
-        let hoped = squads.filter(|id| id.is_provisional() || self.locked.is_unofficial(*id));
+        let hoped = squads.filter(|id| id.is_provisional() || self.road.is_unofficial(*id));
         self.hoped = hoped.map(Link::to).collect();
     }
 
@@ -96,14 +146,14 @@ impl Contest {
 
     /// Asks for something, or says why not.
     pub(crate) fn ask(&mut self, request: Request) -> Result<(), Denial> {
-        self.locked.request(request)?;
+        self.road.request(request)?;
         self.look();
         Ok(())
     }
 
     /// What the server has denied since this was last asked, though it looked lawful here.
     pub(crate) fn take_denial(&mut self) -> Option<Denial> {
-        self.locked.denied.take().map(Denial::from)
+        self.road.take_denial().map(Denial::from)
     }
 
     /// Asks for the same for many units: whole squads by their names, others by their own.
@@ -252,8 +302,9 @@ impl Contest {
     pub(crate) fn way(&self, squad: u16) -> Vec<f32> {
         let (world, tick) = (self.world(), clock(self.world()));
         let census = Census::new(world, tick);
-        let squad =
-            census.squad(world, Link(squad)).filter(|squad| Some(squad.seat) == seat_of(world, ME));
+        let squad = census
+            .squad(world, Link(squad))
+            .filter(|squad| Some(squad.seat) == seat_of(world, self.road.me()));
         let Some(squad) = squad.filter(|squad| !squad.is_there(tick)) else { return Vec::new() };
         let mut way = squad.shown_at(self.clock()).to_vec();
         for (_, to) in squad.legs_ahead(tick) {
@@ -270,7 +321,7 @@ impl Contest {
 
     /// Which blocks of cells the player sees, row by row.
     pub(crate) fn sight(&self) -> Vec<u8> {
-        let sight = Sight::of(self.world(), ME);
+        let sight = Sight::of(self.world(), self.road.me());
         let blocks = sametick_islands::SIDE_MAX / sametick_islands::BLOCK_CELLS;
         let middle = |block: i32| block * sametick_islands::BLOCK_CELLS * SUB + SUB;
         let spots = (0..blocks).flat_map(|y| (0..blocks).map(move |x| (x, y)));
@@ -285,8 +336,9 @@ impl Contest {
     pub(crate) fn words(&self) -> String {
         let (world, tick) = (self.world(), clock(self.world()));
         let contest = contest(world);
-        let seat = seat_of(world, ME);
-        let realm = world.owned::<Realm>(ME).map(|(_, realm)| *realm).unwrap_or_default();
+        let seat = seat_of(world, self.road.me());
+        let realm =
+            world.owned::<Realm>(self.road.me()).map(|(_, realm)| *realm).unwrap_or_default();
         let census = Census::new(world, tick);
         let idle = world
             .all::<Unit>()
@@ -328,7 +380,7 @@ impl Contest {
 
     fn visible(&self) -> Slots {
         let mut visible = Slots::default();
-        Islands::relevant(self.world(), &self.content, ME, &mut visible);
+        Islands::relevant(self.world(), &self.content, self.road.me(), &mut visible);
         visible
     }
 }

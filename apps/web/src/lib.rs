@@ -65,7 +65,7 @@ mod theatre;
 mod start;
 
 #[cfg(all(target_arch = "wasm32", feature = "islands"))]
-pub use islands::Skirmish;
+pub use islands::{Guest, Skirmish};
 #[cfg(all(target_arch = "wasm32", feature = "play"))]
 pub use start::{choose, exhibit, fly, hold, leave, walk};
 #[cfg(all(target_arch = "wasm32", feature = "theatre"))]

@@ -1,4 +1,5 @@
-//! Islands in a browser: an opening played by mouse and keys against bots, a war that is watched, and pictures of both.
+//! Islands in a browser: an opening played by mouse and keys against bots, a war that is watched, and pictures of both;
+//! and the same page on a server of Islands, over both roads.
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
@@ -36,6 +37,49 @@ pub(super) async fn run(stage: &Stage) -> Result<()> {
     ensure!(status["errors"] == json!([]), "{}", status["errors"]);
     let complaints = page.complaints().await?;
     ensure!(complaints.is_empty(), "the console has {complaints:?}");
+    page.close().await?;
+    for road in ["webtransport", "websocket"] {
+        served(stage, road).await?;
+    }
+    Ok(())
+}
+
+/// A page joins the server it is from, sends its raiders, and sees that become official; a page that comes after it
+/// has gone has the same seat.
+async fn served(stage: &Stage, road: &str) -> Result<()> {
+    let server = stage.islands(&["--players", "3", "--seed", "3", "--war"])?;
+    // The printed address names the page; the bare one leads to it as well.
+    let address = format!("{}?link={road}", server.page.replace("islands.html", ""));
+    let page = stage.page_at(&address).await?;
+    page.resize(SIZE).await?;
+    let is_in = |status: &Value| status["frames"].as_u64() > Some(5) && !list(status, "own").is_empty();
+    let begun = until(&page, "joined", is_in).await?;
+    let came_by = begun["road"].as_str().unwrap_or_default().to_lowercase();
+    ensure!(came_by == road, "it came over {came_by:?}, not {road}");
+    ask(&page, "window.sametick.edges(false)").await?;
+    let seat = begun["seat"].as_u64().context("it has no seat")?;
+    ask(&page, "document.getElementById('ping').value = '600', document.getElementById('sheet').dispatchEvent(new Event('close'))").await?;
+    let raiders: Vec<Value> =
+        list(&begun, "own").into_iter().filter(|unit| unit["kind"] == RAIDER).collect();
+    let centre = spot(raiders.first().context("no raider lives")?);
+    drag(&page, (centre.0 - 2.5, centre.1 - 2.5), (centre.0 + 2.5, centre.1 + 2.0)).await?;
+    ensure!(page.status().await?["selected"].as_u64() > Some(0), "nobody is selected");
+    let altar = place(&page, "homes", seat as usize).await?;
+    click(&page, (altar.0 + 2.5, altar.1 + 2.5), 2).await?;
+    // The line is long: what is asked for is hoped for first.
+    let hoped = page.status().await?;
+    ensure!(hoped["hoped"].as_u64() > Some(0), "it is official at once: {}", hoped["toast"]);
+    until(&page, "official", |status| status["hoped"] == 0).await?;
+    let is_measured = |status: &Value| status["measured"].as_f64() > Some(100.0);
+    let measured = until(&page, "measured", is_measured).await?;
+    println!("e2e: islands: over {road}, ping {:.0} ms of 600", measured["measured"].as_f64().unwrap_or(-1.0));
+    page.picture(&format!("islands-{road}")).await?;
+    ensure!(measured["errors"] == json!([]), "{}", measured["errors"]);
+    let complaints = page.complaints().await?;
+    ensure!(complaints.is_empty(), "the console has {complaints:?}");
+    page.visit(&address).await?;
+    let again = until(&page, "back", is_in).await?;
+    ensure!(again["seat"] == seat, "it was {seat}, and is {}", again["seat"]);
     page.close().await
 }
 

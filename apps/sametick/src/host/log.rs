@@ -12,6 +12,8 @@ use std::thread::JoinHandle;
 const LIVE_EVERY: Span = Span::millis(500);
 /// How often a line goes into a log that nobody may be watching.
 const LOGGED_EVERY: Span = Span::seconds(10);
+/// What is told again and again.
+pub(crate) const STATUS: &str = "status";
 /// How many lines may wait to be written.
 const LINES_WAITING_MAX: usize = 1024;
 
@@ -37,6 +39,12 @@ pub(crate) enum Line<'a> {
     },
     Status(&'a Figures),
     Stopped(&'a Figures),
+    /// Whatever else a game has to say.
+    Note {
+        event: &'static str,
+        text: String,
+        facts: Value,
+    },
 }
 
 /// Where lines go: through a thread of their own, so that a terminal or a pipe that stands still does not stop the
@@ -83,10 +91,11 @@ impl Log {
         if std::mem::take(&mut self.has_live_line) {
             text += START_OF_LINE_ANEW;
         }
-        if matches!(line, Line::Status(_)) {
+        let is_status = matches!(line, Line::Status(_) | Line::Note { event: STATUS, .. });
+        if is_status {
             self.told_at = now;
         }
-        let is_live_status = self.is_live && matches!(line, Line::Status(_));
+        let is_live_status = self.is_live && is_status;
         if self.is_json {
             text += &format!("{}\n", line.json(now));
         } else if is_live_status {
@@ -130,6 +139,7 @@ impl Line<'_> {
             Self::Joined { player } => format!("player {player} joined"),
             Self::Left { player, reason } => format!("player {player} is gone: {reason}"),
             Self::Status(figures) => figures.text(),
+            Self::Note { text, .. } => text.clone(),
             Self::Stopped(figures) => format!(
                 "stopped after {:.0} s and {} ticks ({} took too long); \
                  {:.1} MB in, {:.1} MB out, {} commands late\n{}",
@@ -157,8 +167,9 @@ impl Line<'_> {
             Self::Left { player, reason } => {
                 ("left", json!({ "player": player, "reason": reason }))
             }
-            Self::Status(figures) => ("status", figures.json()),
+            Self::Status(figures) => (STATUS, figures.json()),
             Self::Stopped(figures) => ("stopped", figures.json()),
+            Self::Note { event, facts, .. } => (*event, facts.clone()),
         };
         object["event"] = event.into();
         object["at_seconds"] = now.as_seconds_f64().into();

@@ -24,9 +24,9 @@ static FILES: &[File] = &include!(concat!(env!("OUT_DIR"), "/page.rs"));
 #[cfg(not(embedded_page))]
 static FILES: &[File] = &[];
 
-/// Answers with the page's files.
-pub(super) fn router() -> Router {
-    Router::new().fallback(answer)
+/// Answers with the page's files; `front` is the one that is meant if none is named.
+pub(super) fn router(front: &'static str) -> Router {
+    Router::new().fallback(move |uri: Uri, headers: HeaderMap| answer(front, uri, headers))
 }
 
 /// Writes the files that are wanted into a folder, as they are; how many bytes.
@@ -68,9 +68,9 @@ fn built() -> PathBuf {
     target.unwrap_or_else(|| here.into()).join("web")
 }
 
-async fn answer(uri: Uri, headers: HeaderMap) -> Response {
+async fn answer(front: &'static str, uri: Uri, headers: HeaderMap) -> Response {
     let path = match uri.path().trim_start_matches('/') {
-        "" => "index.html",
+        "" => front,
         path => path,
     };
     let accepted = headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok());

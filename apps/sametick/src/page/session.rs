@@ -57,6 +57,8 @@ pub(crate) struct Match {
     pub(crate) key: Option<TokenKey>,
     /// What else is played.
     pub(crate) beside: Beside,
+    /// The page on which it is played.
+    pub(crate) front: &'static str,
 }
 
 struct Desk {

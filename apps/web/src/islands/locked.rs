@@ -1,10 +1,11 @@
 //! An event-locked contest inside the page: a server, bots as clients like any other, and the library's simulated
 //! network between them, with the hand's own line as long as is wished.
 
+use super::Road;
 use sametick::eventlock::{Denial, EventClient, EventRates, EventServer};
 use sametick::network::{Conditions, Host, Network};
 use sametick::secure::Random;
-use sametick::{Dice, EntityId, Span, Tick, Time, World};
+use sametick::{Dice, EntityId, PlayerId, Span, Tick, Time, World};
 use sametick_islands::bot::Bot;
 use sametick_islands::{Content, Entity, Islands, Request, TICK};
 
@@ -49,9 +50,9 @@ pub(super) struct Locked {
     random: Seeded,
     datagram: Vec<u8>,
     /// Whether a bot plays for the hand too.
-    pub(super) is_watched: bool,
+    is_watched: bool,
     /// What the server last denied the hand, until it was said.
-    pub(super) denied: Option<Denial>,
+    denied: Option<Denial>,
 }
 
 impl Locked {
@@ -106,14 +107,6 @@ impl Locked {
         }
     }
 
-    /// Lets time pass.
-    pub(super) fn advance(&mut self, span: Span) {
-        let end = self.now + span;
-        while self.now + STEP <= end {
-            self.pass();
-        }
-    }
-
     /// One step of time for all.
     fn pass(&mut self) {
         self.now += STEP;
@@ -152,24 +145,42 @@ impl Locked {
             }
         }
     }
+}
 
-    /// The hand asks for something.
-    pub(super) fn request(&mut self, request: Request) -> Result<(), Denial> {
+impl Road for Locked {
+    fn advance(&mut self, span: Span) {
+        let end = self.now + span;
+        while self.now + STEP <= end {
+            self.pass();
+        }
+    }
+
+    fn request(&mut self, request: Request) -> Result<(), Denial> {
         let now = self.now;
         self.players[0].client.request(now, request).map(|_| ())
     }
 
-    /// What the hand's screen shows, with what part of the next tick has passed.
-    pub(super) fn shown(&mut self) -> Option<(&World<Entity>, f64)> {
+    fn take_denial(&mut self) -> Option<Denial> {
+        self.denied.take()
+    }
+
+    fn shown(&mut self) -> Option<(&World<Entity>, f64)> {
         let now = self.now;
         let client = &mut self.players[0].client;
         let (_, part) = client.tick_at(now)?;
         Some((client.shown(now)?, f64::from(part)))
     }
 
-    /// Whether something that is shown is not official yet.
-    pub(super) fn is_unofficial(&self, id: EntityId) -> bool {
+    fn is_unofficial(&self, id: EntityId) -> bool {
         self.players[0].client.is_unofficial(id)
+    }
+
+    fn me(&self) -> PlayerId {
+        self.players[0].client.me().unwrap_or(PlayerId(0))
+    }
+
+    fn watch(&mut self, is_watched: bool) {
+        self.is_watched = is_watched;
     }
 }
 

@@ -6,9 +6,15 @@ use sametick::Span;
 use sametick_islands::{BuildingKind, Cell, Denial, Link, Opening, Request, UnitKind, Verb};
 use wasm_bindgen::prelude::*;
 
-/// A contest against bots, for the page to draw.
+/// A contest, for the page to draw.
 #[wasm_bindgen]
 pub struct Skirmish(Contest);
+
+impl Skirmish {
+    pub(super) fn of(contest: Contest) -> Self {
+        Self(contest)
+    }
+}
 
 #[wasm_bindgen]
 impl Skirmish {
@@ -31,7 +37,37 @@ impl Skirmish {
 
     /// Has a bot play for the hand, or gives the hand back.
     pub fn watch(&mut self, is_watched: bool) {
-        self.0.watch(is_watched);
+        self.0.road_mut().watch(is_watched);
+    }
+
+    /// How one came to the server, if it is elsewhere; else empty.
+    pub fn road(&self) -> String {
+        self.0.road().name().into()
+    }
+
+    /// How long an answer of the server takes, in milliseconds; negative if it was not measured.
+    pub fn ping(&self) -> f64 {
+        self.0.road().ping().map_or(-1.0, |ping| ping.as_millis_f64())
+    }
+
+    /// Why the way to the server is over; empty if it is not.
+    pub fn ended(&self) -> String {
+        self.0.road().end().unwrap_or_default().into()
+    }
+
+    /// What leads a new [`Guest`](super::Guest) to the same seat; empty if nothing does.
+    pub fn ticket(&self) -> String {
+        self.0.road().ticket().unwrap_or_default()
+    }
+
+    /// Makes the way to the server longer.
+    pub fn delay(&mut self, ping_ms: u32) {
+        self.0.road_mut().set_delay(Span::millis(ping_ms.into()));
+    }
+
+    /// Says goodbye to the server.
+    pub fn leave(&mut self) {
+        self.0.road_mut().leave();
     }
 
     /// The contest's clock in ticks, with a fraction.

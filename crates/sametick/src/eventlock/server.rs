@@ -58,6 +58,10 @@ pub struct EventServer<G: Requests> {
     malformed: u64,
     floods: u64,
     unsettled: u64,
+    /// Whether places are kept for as long as the game lasts, for whoever comes.
+    is_lent: bool,
+    /// Whether time stands.
+    is_held: bool,
 }
 
 struct Seat<G: Requests> {
@@ -66,6 +70,14 @@ struct Seat<G: Requests> {
     client_id: Option<u64>,
     stream: Option<Stream<G>>,
     away_since: Time,
+    /// What somebody else asks for while its player is away.
+    proxy: Option<G::Command>,
+}
+
+impl<G: Requests> Seat<G> {
+    fn new(player: PlayerId, away_since: Time) -> Self {
+        Self { player, client_id: None, stream: None, away_since, proxy: None }
+    }
 }
 
 /// One connection's account.
@@ -164,6 +176,8 @@ impl<G: Requests> EventServer<G> {
             malformed: 0,
             floods: 0,
             unsettled,
+            is_lent: false,
+            is_held: false,
         }
     }
 
@@ -185,11 +199,32 @@ impl<G: Requests> EventServer<G> {
         (self.world, self.pictured) = (world, None);
         let is_new = |player: &&PlayerId| self.seats.iter().all(|seat| seat.player != **player);
         let seats = players.iter().filter(is_new);
-        let seat = |player| Seat { player, client_id: None, stream: None, away_since: Time::MAX };
-        let seats: Vec<_> = seats.map(|player| seat(*player)).collect();
+        let seats: Vec<_> = seats.map(|player| Seat::new(*player, Time::MAX)).collect();
         self.seats.extend(seats);
         self.seats.sort_by_key(|seat| seat.player);
         self
+    }
+
+    /// Keeps the place of whoever leaves for as long as the game lasts: for that one, or else for the next who comes.
+    /// Meanwhile [`play_for`](EventServer::play_for) can play on.
+    pub fn with_lent_places(mut self) -> Self {
+        self.is_lent = true;
+        self
+    }
+
+    /// What a player who is away asks for in the next tick; it is judged like any request. Who is here asks for itself.
+    pub fn play_for(&mut self, player: PlayerId, request: G::Command) {
+        let away = self.seats.iter_mut().filter(|seat| seat.stream.is_none());
+        away.filter(|seat| seat.player == player)
+            .for_each(|seat| seat.proxy = Some(request.clone()));
+    }
+
+    /// Lets time stand, or go on. Whoever comes meanwhile is let in, and is told of the world when it goes on.
+    pub fn hold(&mut self, now: Time, is_held: bool) {
+        if self.is_held != is_held {
+            self.began = (now, self.world.tick());
+        }
+        self.is_held = is_held;
     }
 
     /// Takes a datagram; its bytes are of no use afterwards. An answer goes back to the same peer.
@@ -228,9 +263,9 @@ impl<G: Requests> EventServer<G> {
         let mut heard = Vec::new();
         self.listener.advance(now, &mut |event| heard.extend(Heard::of(event)));
         heard.into_iter().for_each(|heard| self.hear(now, heard));
-        let left = &mut self.left;
+        let (left, is_lent) = (&mut self.left, self.is_lent);
         self.seats.retain(|seat| {
-            let is_kept = seat.stream.is_some() || now - seat.away_since < PLACE_KEPT;
+            let is_kept = is_lent || seat.stream.is_some() || now - seat.away_since < PLACE_KEPT;
             if !is_kept {
                 left.push(seat.player);
             }
@@ -274,7 +309,8 @@ impl<G: Requests> EventServer<G> {
     /// The game's time: zero at tick zero. What clients' clocks follow.
     pub fn time(&self, now: Time) -> Time {
         let (at, tick) = self.began;
-        Time::ZERO + self.rates.tick_length * u64::from(tick.0) + (now - at)
+        let passed = if self.is_held { Span::ZERO } else { now - at };
+        Time::ZERO + self.rates.tick_length * u64::from(tick.0) + passed
     }
 
     /// What happened since this was last asked.
@@ -331,6 +367,9 @@ impl<G: Requests> EventServer<G> {
     }
 
     fn next_step_at(&self) -> Time {
+        if self.is_held {
+            return Time::MAX;
+        }
         let (at, tick) = self.began;
         at + self.rates.tick_length * (u64::from(self.world.tick().0 - tick.0) + 1)
     }
@@ -340,7 +379,11 @@ impl<G: Requests> EventServer<G> {
         self.commands.clear();
         for seat in &mut self.seats {
             let Some(stream) = &mut seat.stream else {
-                self.commands.push((seat.player, G::absent()));
+                let is_lawful = |request: &G::Command| {
+                    G::judge(&self.world, &self.content, seat.player, request).is_ok()
+                };
+                let proxy = seat.proxy.take().filter(is_lawful);
+                self.commands.push((seat.player, proxy.or_else(G::absent)));
                 continue;
             };
             let request = stream.requests.pop_front().map(|request| {
@@ -463,15 +506,22 @@ impl<G: Requests> EventServer<G> {
         }
     }
 
+    /// A place for somebody new: one that was left, if places are lent (the last one first: it may be the same player
+    /// with another token), or the first to which nobody has come.
+    fn free_seat(&self) -> Option<usize> {
+        let seats = || self.seats.iter().enumerate().filter(|(_, seat)| seat.stream.is_none());
+        let left = seats().filter(|(_, seat)| self.is_lent && seat.client_id.is_some());
+        let left = left.max_by_key(|(_, seat)| seat.away_since).map(|(index, _)| index);
+        left.or_else(|| seats().find(|(_, seat)| seat.client_id.is_none()).map(|(index, _)| index))
+    }
+
     fn seat(&mut self, now: Time, connection: ConnectionId, client_id: u64) {
         let known = self.seats.iter().position(|seat| seat.client_id == Some(client_id));
-        let waiting = || self.seats.iter().position(|seat| seat.client_id.is_none());
-        let index = known.or_else(waiting).unwrap_or_else(|| {
+        let index = known.or_else(|| self.free_seat()).unwrap_or_else(|| {
             let taken = |id: &u16| self.seats.iter().any(|seat| seat.player == PlayerId(*id));
             let player = PlayerId((0..).find(|id| !taken(id)).unwrap_or_default());
             let index = self.seats.partition_point(|seat| seat.player < player);
-            let seat = Seat { player, client_id: None, stream: None, away_since: now };
-            self.seats.insert(index, seat);
+            self.seats.insert(index, Seat::new(player, now));
             self.joined.push(player);
             index
         });
@@ -485,7 +535,7 @@ impl<G: Requests> EventServer<G> {
             time: self.time(now),
         };
         let seat = &mut self.seats[index];
-        seat.client_id = Some(client_id);
+        (seat.client_id, seat.proxy) = (Some(client_id), None);
         seat.stream = Some(Stream {
             connection,
             telling: Telling::new(Ledger::new(self.map.clone(), tick)),

@@ -6,4 +6,5 @@ mod clocks;
 mod party;
 mod requests;
 mod scenes;
+mod seats;
 mod tanks;
