@@ -1,5 +1,5 @@
-//! The theatre's scene "Bridge": one order to cross a bridge, under event locking and in lockstep, beside a player whose
-//! line is bad.
+//! The theatre's scene "Bridge": one order to cross a bridge, under event locking and in lockstep, beside a player
+//! whose line is bad.
 
 use crate::building::Building;
 use crate::census::{Census, clock, seat_of};

@@ -47,6 +47,87 @@ pub struct Locked<P: Play<Game: Requests>> {
 
 /// Plays a scene to its end under event locking; in lockstep if its setup says so, for comparison.
 ///
+/// ```
+/// use sametick::eventlock::{Denial, Requests};
+/// use sametick::theatre::{Play, Setup, Shape, ShapeKind, Wire, run_locked};
+/// use sametick::{PlayerId, Rates, Span, View, World};
+/// # use sametick::{Fields, Game, Networked, NoEvent, Turn};
+/// # #[derive(Clone, Debug, Default, PartialEq)]
+/// # pub struct Flag { pub is_up: bool, pub who: u16 }
+/// # impl Networked for Flag {
+/// #     fn fields<F: Fields>(&mut self, f: &mut F) {
+/// #         f.bool("is_up", &mut self.is_up);
+/// #         f.bits("who", &mut self.who, 16);
+/// #     }
+/// # }
+/// # sametick::entities! { pub enum Entity { Flag } }
+/// # pub struct Flags;
+/// # impl Game for Flags {
+/// #     type Entity = Entity;
+/// #     type Command = Flag;
+/// #     type Event = NoEvent;
+/// #     type Content = ();
+/// #     fn step(world: &mut World<Entity>, turn: &Turn<'_, Self>) {
+/// #         for player in turn.joined() {
+/// #             world.spawn_owned(player, Flag { is_up: false, who: player.0 });
+/// #         }
+/// #         for (player, wish) in turn.commands() {
+/// #             let Some((_, flag)) = world.owned_mut::<Flag>(player) else { continue };
+/// #             flag.is_up |= wish.is_up;
+/// #         }
+/// #     }
+/// # }
+/// impl Requests for Flags {
+///     fn judge(_: &World<Entity>, _: &(), _: PlayerId, _: &Flag) -> Result<(), Denial> {
+///         Ok(())
+///     }
+/// }
+///
+/// // Each has a flag, and hoists it at the fourth second.
+/// struct Hoist;
+/// impl Play for Hoist {
+///     type Game = Flags;
+///     fn content(&self) {}
+///     fn command(&self, _me: PlayerId, view: &World<Entity>, dt: f32) -> Flag {
+///         Flag { is_up: view.tick().0 as f32 * dt >= 4.0, who: 0 }
+///     }
+///     fn shapes(&self, world: &World<Entity>, into: &mut Vec<Shape>) {
+///         into.extend(world.all::<Flag>().map(|(id, flag)| Shape {
+///             id,
+///             kind: ShapeKind::Person,
+///             owner: Some(PlayerId(flag.who)),
+///             place: [0.0, 0.0, if flag.is_up { 2.0 } else { 0.0 }],
+///             size: [0.2, 0.2],
+///             facing: 0.0,
+///             pitch: 0.0,
+///             is_alive: true,
+///             is_unofficial: false,
+///         }));
+///     }
+/// }
+///
+/// let setup = Setup {
+///     seed: 1,
+///     rates: Rates { tick_length: Span::millis(50), ..Rates::USUAL },
+///     view: View::USUAL,
+///     wires: vec![Wire::of(Span::millis(200)), Wire::of(Span::millis(500))],
+///     begins: Span::seconds(3),
+///     length: Span::seconds(3),
+///     hand: Default::default(),
+///     lockstep: None,
+/// };
+/// let recorded = run_locked(&Hoist, &setup);
+/// let hopes = |pane: usize, player: u16| {
+///     let frames = 0..recorded.frames.len();
+///     let own = |frame| recorded.person(frame, pane, PlayerId(player)).unwrap().is_unofficial;
+///     frames.filter(|frame| own(*frame)).count()
+/// };
+/// // Each hopes for as long as its own line takes, on its own screen alone.
+/// assert!((3..10).contains(&hopes(1, 0)), "{}", hopes(1, 0));
+/// assert!((10..18).contains(&hopes(2, 1)), "{}", hopes(2, 1));
+/// assert_eq!((hopes(0, 0), hopes(1, 1), hopes(2, 0)), (0, 0, 0));
+/// ```
+///
 /// # Panics
 /// If there are more than [`PLAYERS_MAX`] lines, or one that cannot be.
 pub fn run_locked<P: Play<Game: Requests>>(play: &P, setup: &Setup) -> Recorded {
@@ -246,8 +327,8 @@ impl<P: Play<Game: Requests>> Locked<P> {
     }
 }
 
-/// Asks for what a player wants, if it has not asked already. What its own judgement denies is asked again as long as it
-/// is wanted.
+/// Asks for what a player wants, if it has not asked already. What its own judgement denies is asked again as long as
+/// it is wanted.
 fn ask<P: Play<Game: Requests>>(
     play: &P,
     guest: &mut Guest<P::Game>,
