@@ -14,6 +14,7 @@ const EXAMPLES: [(&str, &str); 6] = [
     ("sametick-arena", "arena_trace"),
     ("sametick-arena", "theatre_trace"),
     ("sametick-islands", "islands_trace"),
+    ("sametick-islands", "bridge_trace"),
 ];
 const WASM: &str = "wasm32-unknown-unknown";
 const MARK: &str = "sametick trace ";
@@ -97,7 +98,7 @@ fn output_of(command: &mut Command) -> Result<String> {
 fn cargo(verb: &str, (package, example): (&str, &str)) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args([verb, "--quiet", "--locked", "--package", package, "--example", example]);
-    if ["sealed_trace", "theatre_trace"].contains(&example) {
+    if ["sealed_trace", "theatre_trace", "bridge_trace"].contains(&example) {
         command.args(["--features", "secure"]);
     }
     command

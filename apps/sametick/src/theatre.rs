@@ -4,9 +4,10 @@
 use crate::stop::Stop;
 use crate::{address, page, print};
 use clap::Args;
-use sametick::theatre::{Scene, run as play};
+use sametick::theatre::{Recorded, Scene, Setup, run as play, run_locked};
 use sametick_arena::theatre::{BadLine, Staged};
 use sametick_hello::Greeting;
+use sametick_islands::theatre::Bridge;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -36,9 +37,10 @@ pub(crate) struct Options {
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     if options.trace {
-        Staged::all().iter().try_for_each(tell)?;
-        tell(&BadLine::default())?;
-        return tell(&Greeting);
+        Staged::all().iter().try_for_each(|scene| tell(scene, play))?;
+        tell(&BadLine::default(), play)?;
+        tell(&Greeting, play)?;
+        return tell(&Bridge::default(), run_locked);
     }
     if let Some(folder) = &options.write {
         let bytes = page::write_theatre(folder)?;
@@ -56,7 +58,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
 }
 
 /// What a scene comes to.
-fn tell(scene: &impl Scene) -> anyhow::Result<()> {
+fn tell<S: Scene>(scene: &S, play: fn(&S, &Setup) -> Recorded) -> anyhow::Result<()> {
     let poster = scene.poster();
     let trace = play(scene, &poster.setup()).trace();
     print(&format!("{} {trace:016x}\n", poster.key))

@@ -9,6 +9,8 @@ export const LETTERS = ["● A", "◆ B"];
 const TURN = 0.14, LIFT = 0.95, LIFT_FLAT = 0.52, FLAT_PANE = 0.45;
 // Walls are cut off at this height, so that who stands behind them is seen.
 const CUT_METRES = 1.3;
+// What is lower is ground: it hides nobody, and all else stands on it.
+const GROUND_METRES = 0.5;
 // How far the floor that one cannot see is drawn.
 const FAR_METRES = 80;
 const SHOT_SECONDS = 0.25, REWOUND_SECONDS = 0.6, TRAIL_FRAMES = 30;
@@ -107,11 +109,13 @@ function drawAbove(context, run, number, index, t, outline, width, height) {
   // Who threw a thing is known to the server, if not here.
   const known = (shape) => (shape.kind > 0 && shape.owner < 0 ? { ...shape, owner: frame.panes[0].shapes.find((other) => other.id === shape.id)?.owner ?? -1 } : shape);
   const shapes = frame.panes[index].shapes.map(known);
+  const isGround = (corners) => corners[5] < GROUND_METRES;
+  run.blocks.filter(isGround).forEach((corners) => block(context, view, corners));
   const viewer = people(shapes).find((shape) => shape.owner === 0);
   if (viewer) unseen(context, view, run, viewer, people(shapes), index === 0);
   people(shapes).forEach((shape) => trail(context, view, run, number, index, shape));
   const things = [
-    ...run.blocks.map((corners) => ({ north: (corners[1] + corners[4]) / 2, draw: () => block(context, view, corners) })),
+    ...run.blocks.filter((corners) => !isGround(corners)).map((corners) => ({ north: (corners[1] + corners[4]) / 2, draw: () => block(context, view, corners) })),
     ...shapes.map((shape) => ({ north: shape.y, draw: () => thing(context, view, shape) })),
   ];
   things.sort((one, other) => other.north - one.north).forEach(({ draw }) => draw());
@@ -140,7 +144,8 @@ function floor(context, view, run) {
 // The floor that A cannot see from where this pane has A.
 function unseen(context, view, run, { x, y }, others, isNamed) {
   context.fillStyle = "#5662722E";
-  for (const [a, b, , c, d] of run.blocks) {
+  for (const [a, b, , c, d, high] of run.blocks) {
+    if (high < GROUND_METRES) continue;
     const middle = Math.atan2((b + d) / 2 - y, (a + c) / 2 - x);
     const corners = [[a, b], [a, d], [c, b], [c, d]].map((corner) => {
       const angle = Math.atan2(corner[1] - y, corner[0] - x) - middle;
@@ -211,6 +216,19 @@ function capsule(context, view, shape) {
   return { x, y, half, high, top: y - high + half * 0.6 };
 }
 
+// What only this screen hopes for is pale, and its edge dashed.
+function fillAndEdge(context, colour, width, isUnofficial) {
+  context.fillStyle = colour;
+  context.globalAlpha = isUnofficial ? 0.35 : 1;
+  context.fill();
+  context.globalAlpha = 1;
+  context.lineWidth = width;
+  context.strokeStyle = isUnofficial ? colour : INK;
+  context.setLineDash(isUnofficial ? [4, 3] : []);
+  context.stroke();
+  context.setLineDash([]);
+}
+
 function person(context, view, shape) {
   const colour = colourOf(shape.owner);
   const [x, y] = view.at(shape.x, shape.y, shape.z);
@@ -234,11 +252,7 @@ function person(context, view, shape) {
   const isAway = Math.sin(shape.facing) > 0.2;
   if (isAway) gun();
   const { top } = capsule(context, view, shape);
-  context.fillStyle = colour;
-  context.fill();
-  context.lineWidth = 2;
-  context.strokeStyle = INK;
-  context.stroke();
+  fillAndEdge(context, colour, 2, shape.unofficial);
   // A visor shows which way it looks.
   if (!isAway) {
     context.fillStyle = INK;
@@ -247,7 +261,7 @@ function person(context, view, shape) {
     context.fill();
     gun();
   }
-  view.names.push([nameOf(shape.owner), x, Math.max(13, top - 5), colour, -14]);
+  view.names.push([`${nameOf(shape.owner)}${shape.unofficial ? ", unofficial" : ""}`, x, Math.max(13, top - 5), colour, -14]);
 }
 
 function fallen(context, view, shape, x, y, half, colour) {
@@ -276,11 +290,7 @@ function thing(context, view, shape) {
   context.beginPath(); context.ellipse(gx, gy, 5, 3, 0, 0, Math.PI * 2); context.fill();
   context.beginPath();
   context.arc(x, y, shape.kind === 2 ? 14 : 5, 0, Math.PI * 2);
-  context.fillStyle = shape.kind === 2 ? "#FFD85ECC" : colourOf(shape.owner);
-  context.fill();
-  context.strokeStyle = INK;
-  context.lineWidth = 1.5;
-  context.stroke();
+  fillAndEdge(context, shape.kind === 2 ? "#FFD85ECC" : colourOf(shape.owner), 1.5, shape.unofficial);
 }
 
 // Where somebody is elsewhere, and how far that is from what this pane believes.

@@ -29,10 +29,10 @@ const INSIGHTS = {
   half_life: "Perfect aim hits, and the victim was safe", doom3: "Others are in the present, and jump when they turn",
   fpsci: "Both screens say hit, and one is taken back", doom1993: "One late packet stops everyone",
   packet_server: "The relay walks the late player on", age_of_empires: "Turns widen, and orders wait",
-  rollback: "Others are guessed, and ticks are stepped again",
+  rollback: "Others are guessed, and ticks are stepped again", event_lock: "Dashed turns solid, and nobody waits",
 };
 // How numbers stand in what wasm hands over.
-const SHAPE_NUMBERS = 11, PACKET_NUMBERS = 8;
+const SHAPE_NUMBERS = 12, PACKET_NUMBERS = 8;
 // A page that was not shown for longer goes on as if it had been this long.
 const STALL_SECONDS = 0.4, STALL_SECONDS_TAKEN = 0.05;
 const STEER_KEYS = { w: [0, 1], s: [0, -1], a: [-1, 0], d: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
@@ -59,6 +59,7 @@ function framesOf(numbers) {
         pane.shapes.push({
           id: numbers[at], kind: numbers[at + 1], owner: numbers[at + 2], x: numbers[at + 3], y: numbers[at + 4], z: numbers[at + 5],
           facing: numbers[at + 6], pitch: numbers[at + 7], alive: numbers[at + 8] > 0, radius: numbers[at + 9], height: numbers[at + 10],
+          unofficial: numbers[at + 11] > 0,
         });
       }
       frame.panes.push(pane);
@@ -242,7 +243,7 @@ function controls() {
     pane.querySelector(".more").textContent = isNarrow() ? `ping ${line.ping} ms` : `jitter ${line.jitter}, lost ${line.loss} %`;
   });
   const rate = Math.round((run.ticks / run.snapshots) * 10) / 10;
-  document.querySelector("[data-more='server']").textContent = run.lockstep ? `${run.ticks} ticks/s` : isNarrow() ? `${run.ticks}/${rate} Hz` : `${run.ticks} ticks, ${rate} snapshots/s`;
+  document.querySelector("[data-more='server']").textContent = run.lockstep || run.model === "event_lock" ? `${run.ticks} ticks/s` : isNarrow() ? `${run.ticks}/${rate} Hz` : `${run.ticks} ticks, ${rate} snapshots/s`;
   const outline = OUTLINES[page.outline];
   const shared = isNarrow() ? "all share" : "where all have them";
   const words = run.lockstep && outline === "server" ? shared : (isNarrow() ? SHORT_NAMES : OUTLINE_NAMES)[outline];

@@ -12,11 +12,9 @@ pub use stage::Theatre;
 
 use repertoire::{GAMES, Live, Staging, scenes};
 use sametick::theatre::{Cargo, HEADERS_BYTES, Keys, Moment, Poster, Recorded, ShapeKind};
-use sametick::{Model, PlayerId, Span};
+use sametick::{PlayerId, Span};
 use std::fmt::Write;
 
-/// The lockstep models that can be chosen.
-const IN_LOCKSTEP: [&str; 4] = ["doom1993", "packet_server", "age_of_empires", "rollback"];
 /// The first pane, A's and B's.
 const PANES: usize = 3;
 
@@ -109,6 +107,7 @@ impl Performance {
                         f32::from(u8::from(shape.is_alive)),
                         shape.size[0],
                         shape.size[1],
+                        f32::from(u8::from(shape.is_unofficial)),
                     ]);
                 }
             }
@@ -250,9 +249,7 @@ impl Performance {
         });
         add("scenes", list(scenes));
         add("games", list(GAMES.map(quoted)));
-        let served = Model::ALL.map(|model| model.name);
-        let models = served.into_iter().chain(IN_LOCKSTEP);
-        add("models", list(models.map(quoted)));
+        add("models", list(self.scene.models().into_iter().map(quoted)));
         text + "}"
     }
 
@@ -299,7 +296,7 @@ mod tests {
         assert_eq!(played.packets(0).len(), 8 * played.recorded.packets.len());
         let panes = 3 * played.recorded.frames.len();
         let most =
-            2 * played.recorded.frames.len() + 10 * panes + 11 * played.recorded.shapes.len();
+            2 * played.recorded.frames.len() + 10 * panes + 12 * played.recorded.shapes.len();
         assert_eq!(played.frames(0).len(), most);
     }
 
@@ -313,9 +310,23 @@ mod tests {
         let shapes: usize = shapes.map(|pane| pane.shapes.len()).sum();
         let frames = played.recorded.frames.len();
         assert_eq!(shapes, 4 * PANES * frames);
-        assert_eq!(played.frames(0).len(), (2 + 10 * PANES) * frames + 11 * shapes);
+        assert_eq!(played.frames(0).len(), (2 + 10 * PANES) * frames + 12 * shapes);
         let relayed = Performance::of(Wanted::read("?scene=line&model=packet_server"));
         assert_ne!(relayed.recorded.trace(), played.recorded.trace());
+    }
+
+    #[test]
+    fn the_bridge_marks_what_is_unofficial_and_is_played_in_lockstep_beside() {
+        let played = Performance::of(Wanted::read("?game=islands"));
+        let words = played.words();
+        assert!(words.contains(r#""model":"event_lock""#) && words.contains(r#""lockstep":false"#));
+        assert!(words.contains(r#""models":["event_lock","doom1993","#), "{words}");
+        assert!(played.recorded.shapes.iter().any(|shape| shape.is_unofficial));
+        assert!(played.moment.is_some());
+        let beside = Performance::of(Wanted::read("?game=islands&model=doom1993"));
+        assert!(beside.words().contains(r#""lockstep":true"#) && beside.moment.is_some());
+        assert_eq!(beside.recorded.tick_length, played.recorded.tick_length);
+        assert!(!beside.recorded.shapes.iter().any(|shape| shape.is_unofficial));
     }
 
     #[test]

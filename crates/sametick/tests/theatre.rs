@@ -56,6 +56,7 @@ impl Play for ToAndFro {
             facing: 0.0,
             pitch: 0.0,
             is_alive: true,
+            is_unofficial: false,
         }));
     }
 }

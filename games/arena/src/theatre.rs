@@ -373,6 +373,7 @@ impl Play for Staged {
                 facing: own.yaw,
                 pitch: own.pitch,
                 is_alive: own.is_alive(),
+                is_unofficial: false,
             });
         }
         for (id, rocket) in world.all::<Rocket>() {
@@ -386,6 +387,7 @@ impl Play for Staged {
                 facing: libm::atan2f(rocket.velocity[1], rocket.velocity[0]),
                 pitch: 0.0,
                 is_alive: !rocket.is_burst,
+                is_unofficial: false,
             });
         }
     }

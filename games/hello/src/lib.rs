@@ -59,6 +59,7 @@ impl Play for Greeting {
                 facing: 0.0,
                 pitch: 0.0,
                 is_alive: true,
+                is_unofficial: false,
             }
         }));
     }

@@ -119,6 +119,35 @@ impl Content {
         map
     }
 
+    /// First and last cell of each land of [`strait`](Self::strait).
+    pub(crate) const STRAIT: [[[i32; 2]; 2]; 2] = [[[4, 8], [14, 21]], [[19, 8], [32, 21]]];
+
+    /// A small map for a scene of two: two lands, as far apart as a bridge can be long.
+    pub(crate) fn strait() -> Self {
+        let cell = |[x, y]: [i32; 2]| Cell::new(x, y).unwrap_or_default();
+        let springs = [[12, 10], [5, 12], [5, 17], [8, 20], [28, 9], [31, 11], [31, 18], [28, 20]];
+        let home = |altar: [i32; 2], workshop: [i32; 2], first: u8| Home {
+            altar: cell(altar),
+            workshops: [cell(workshop); 4],
+            towers: [cell(altar); 2],
+            springs: [0, 1, 2, 3].map(|spring| first + spring),
+        };
+        let mut map = Self {
+            seed: 0,
+            opening: Opening::Settlers,
+            side: 37,
+            land: vec![0; SIDE_MAX as usize],
+            homes: vec![home([8, 14], [6, 10], 0), home([28, 14], [30, 15], 4)],
+            springs: springs.map(cell).to_vec(),
+            ticks: CONTEST_SECONDS * TICKS_PER_SECOND,
+        };
+        for [from, to] in Self::STRAIT {
+            let rows = &mut map.land[from[1] as usize..=to[1] as usize];
+            rows.iter_mut().for_each(|row| (from[0]..=to[0]).for_each(|x| *row |= 1 << x));
+        }
+        map
+    }
+
     /// The same map for a contest of another length; at most 25 minutes, which its clock can count.
     pub fn lasting(self, seconds: u32) -> Self {
         Self { ticks: seconds.min(25 * 60) * TICKS_PER_SECOND, ..self }

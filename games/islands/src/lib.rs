@@ -33,6 +33,7 @@
 //! | `ways` | where one can walk, and the shortest way there |
 //! | `census`, `sight` | who is there, and who sees whom |
 //! | [`bot`] | players without hands |
+//! | [`theatre`] | the scene that the theatre shows of it |
 //! | `trace` | a contest of bots, for comparing machines |
 
 pub mod bot;
@@ -51,6 +52,7 @@ mod requests;
 mod sight;
 mod squad;
 mod tables;
+pub mod theatre;
 mod trace;
 mod unit;
 mod war;

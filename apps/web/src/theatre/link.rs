@@ -46,6 +46,7 @@ impl Wanted {
     fn of(game: &str, key: &str) -> Self {
         let game = GAMES.into_iter().find(|name| *name == game).unwrap_or(GAMES[0]);
         let scene = scene(game, key).poster();
+        let tick = scene.model.rates.tick_length;
         let line = |ping: u64| Line { ping: ping as u32, ..Line::default() };
         Self {
             game,
@@ -53,7 +54,7 @@ impl Wanted {
             model: scene.model,
             lockstep: scene.lockstep,
             lines: scene.pings.map(line),
-            ticks: 60,
+            ticks: (1.0 / tick.as_seconds_f64()).round() as u32,
             snapshots: scene.model.rates.ticks_per_snapshot,
             sight: scene.model.rates.rewinding.needs_sight,
             silent: true,
@@ -74,7 +75,8 @@ impl Wanted {
             let said = said(name).and_then(|value| value.parse::<f64>().ok());
             said.map_or(otherwise, |value| value.round().clamp(least.into(), most.into()) as u32)
         };
-        let model = said("model").unwrap_or_default();
+        let can_be = wanted.scene().models();
+        let model = said("model").filter(|model| can_be.contains(model)).unwrap_or_default();
         let in_lockstep = lockstep::Setup::ALL.into_iter().find(|(known, _)| *known == model);
         if let Some(model) = Model::named(model) {
             (wanted.model, wanted.lockstep) = (model, None);
@@ -138,10 +140,13 @@ impl Wanted {
         let usual = self.scene().poster().setup();
         let (rates, view, hand) = (self.model.rates, self.model.view, self.hand.clone());
         let lockstep = self.lockstep.and_then(lockstep::Setup::named);
-        let mut setup = Setup { rates, view, hand, lockstep, ..usual };
-        if self.ticks != 60 {
-            setup.rates.tick_length = Span::micros(1_000_000 / u64::from(self.ticks));
-        }
+        let mut setup = Setup { rates, view, hand, lockstep, ..usual.clone() };
+        // The rules of a game may count in ticks: theirs hold under whatever model.
+        setup.rates.tick_length = if self.ticks == Self::of(self.game, self.key).ticks {
+            usual.rates.tick_length
+        } else {
+            Span::micros(1_000_000 / u64::from(self.ticks))
+        };
         setup.rates.ticks_per_snapshot = self.snapshots;
         setup.rates.rewinding.needs_sight = self.sight;
         for (wire, line) in setup.wires.iter_mut().zip(self.lines) {
@@ -179,6 +184,8 @@ mod tests {
             "scene=line&model=packet_server",
             "scene=line&model=half_life&b.ping=200",
             "scene=step&model=rollback",
+            "game=islands&scene=bridge",
+            "game=islands&scene=bridge&model=doom1993&a.ping=30",
             "scene=burst&model=doom3&a.loss=3&b.jitter=20&ticks=30&snapshots=6&silent=0",
         ] {
             assert_eq!(Wanted::read(link).link(), link);
@@ -197,6 +204,10 @@ mod tests {
         ] {
             assert_eq!(Wanted::read(link).link(), "scene=cover", "{link}");
         }
+        // A model that the scene cannot be played under is no model of its.
+        let bridge = Wanted::read("game=islands&model=half_life");
+        assert_eq!((bridge.model(), bridge.ticks), ("event_lock", 20));
+        assert_eq!(Wanted::read("model=event_lock").link(), "scene=cover");
         let wild = Wanted::read("?a.ping=1e9&b.loss=-4&ticks=0&snapshots=NaN");
         assert_eq!((wild.lines[0].ping, wild.lines[1].loss), (PING_MS_MAX, 0));
         assert!((TICKS[0]..=TICKS[1]).contains(&wild.ticks));

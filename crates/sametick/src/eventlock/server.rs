@@ -329,6 +329,12 @@ impl<G: Requests> EventServer<G> {
         self.listener.statistics(seat.stream.as_ref()?.connection)
     }
 
+    /// Up to which tick a player was told what it sees.
+    pub(crate) fn told(&self, player: PlayerId) -> Option<Tick> {
+        let seat = self.seats.iter().find(|seat| seat.player == player)?;
+        seat.stream.as_ref().map(|stream| stream.telling.ledger.tick)
+    }
+
     /// The hash of what a player may see at a tick it was told of, where [`EventRates::keeps_hashes`] is set: of the
     /// world itself, not of what was sent.
     pub fn hash_told(&self, player: PlayerId, tick: Tick) -> Option<u64> {

@@ -6,6 +6,8 @@
 
 mod hand;
 #[cfg(feature = "secure")]
+mod locked;
+#[cfg(feature = "secure")]
 mod party;
 mod recorded;
 #[cfg(feature = "secure")]
@@ -13,6 +15,8 @@ mod run;
 mod scene;
 
 pub use hand::{HAND_CHANGES_MAX, Hand, Keys};
+#[cfg(feature = "secure")]
+pub use locked::{Locked, run_locked};
 #[cfg(feature = "secure")]
 pub use party::Party;
 pub use recorded::{

@@ -193,10 +193,7 @@ impl<P: Play> Party<P> {
     /// From here on all is kept, and counters start.
     fn begin(&mut self) {
         for way in self.ways.iter_mut().flatten() {
-            way.before = *way.pipe.statistics();
-            // Who is under way from before is not kept, and shall not be taken for who comes after.
-            let early = way.before.in_flight as usize;
-            way.under_way = std::iter::repeat_n(usize::MAX, early).collect();
+            way.begin();
         }
         for (machine, before) in self.machines.iter().zip(&mut self.counted_before) {
             (0..).zip(before).for_each(|(to, before)| *before = counted(machine, to));
@@ -305,20 +302,10 @@ impl<P: Play> Party<P> {
     /// Plays to the end.
     pub fn finish(mut self) -> Recorded {
         self.advance(self.setup.length);
-        let sum = |ways: Vec<&Way>| {
-            let mut sum = Sum::default();
-            for way in ways {
-                let (now, before) = (way.pipe.statistics(), &way.before);
-                sum.packets += now.pushed - before.pushed;
-                sum.bytes += now.bytes_pushed - before.bytes_pushed;
-                sum.lost += now.lost + now.cut - before.lost - before.cut;
-            }
-            sum
-        };
         for index in 0..self.machines.len() {
-            let up = sum(self.ways[index].iter().collect());
-            let down = sum(self.ways.iter().map(|ways| &ways[index]).collect());
-            self.recorded.sums.push([up, down]);
+            let up = self.ways[index].iter().map(Way::sum);
+            let down = self.ways.iter().map(|ways| ways[index].sum());
+            self.recorded.sums.push([up.fold(Sum::default(), add), down.fold(Sum::default(), add)]);
             let ends = 0..self.machines.len();
             let up = ends.clone().map(|to| self.counted(index, to));
             let down = ends.map(|from| self.counted(from, index));
@@ -331,16 +318,13 @@ impl<P: Play> Party<P> {
 
     /// What a machine's own connections have counted as sent to another since the scene began.
     fn counted(&self, from: usize, to: usize) -> Sum {
-        let (now, before) = (counted(&self.machines[from], to), self.counted_before[from][to]);
-        let (packets, bytes) = (now.packets - before.packets, now.bytes - before.bytes);
-        Sum { packets, bytes, lost: 0 }
+        counted(&self.machines[from], to).since(self.counted_before[from][to])
     }
 }
 
 fn counted<G: Game>(machine: &Mesh<G>, to: usize) -> Sum {
-    machine.statistics(session(to)).fold(Sum::default(), |sum, counted| {
-        add(sum, Sum { packets: counted.packets_sent, bytes: counted.bytes_sent, lost: 0 })
-    })
+    let ends = machine.statistics(session(to)).map(|counted| Sum::of(Some(counted)));
+    ends.fold(Sum::default(), add)
 }
 
 fn add(one: Sum, other: Sum) -> Sum {

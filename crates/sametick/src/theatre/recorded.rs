@@ -94,6 +94,9 @@ pub struct Shape {
     pub pitch: f32,
     /// Whether it is alive, or whole.
     pub is_alive: bool,
+    /// Under event locking: whether only this player's screen has it so, in the hope that the server will agree. Said
+    /// by the theatre, not by the game.
+    pub is_unofficial: bool,
 }
 
 /// What one screen, or the server, has at one moment.

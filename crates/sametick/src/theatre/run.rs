@@ -4,6 +4,7 @@ use super::party::Party;
 use super::{
     Cargo, Frame, Hand, Keys, PLAYERS_MAX, Packet, Pane, Play, Recorded, Setup, Shot, Sum, Wire,
 };
+use crate::channel;
 use crate::client::Client;
 use crate::dice::Dice;
 use crate::entities::Layouts;
@@ -20,7 +21,12 @@ pub(super) const STEP: Span = Span::millis(1);
 /// A player looks, and decides, this often.
 pub(super) const FRAME_MILLIS: u64 = 4;
 /// All players knock at this one.
-const SERVER: Peer = Peer::new([0xfd; 16], 1);
+pub(super) const SERVER: Peer = Peer::new([0xfd; 16], 1);
+
+/// Where a player knocks from; they are counted from one.
+pub(super) fn peer_of(number: u64) -> Peer {
+    Peer::new([0xfd; 16], 1 + number as u16)
+}
 
 /// Chance for what needs no secrets, because nothing leaves the run.
 pub(super) struct Seeded(pub(super) Dice);
@@ -36,6 +42,42 @@ pub(super) struct Way {
     pub(super) pipe: Pipe,
     pub(super) under_way: VecDeque<usize>,
     pub(super) before: Statistics,
+}
+
+impl Way {
+    /// A player's line in one direction, which is silent for a while; the stream sets its chance apart.
+    pub(super) fn new(
+        setup: &Setup,
+        stream: u64,
+        wire: &Wire,
+        silent: Option<(Span, Span)>,
+    ) -> Self {
+        let begins = Time::ZERO + setup.begins;
+        let seed = Dice::new(setup.seed, stream).roll_u64();
+        let mut pipe = Pipe::new(seed, conditions(&wire.at(Time::ZERO, begins)));
+        if let Some((from, until)) = silent {
+            let outage = Outage { begins: begins + from, ends: begins + until, holds: false };
+            pipe.add_outage(Time::ZERO, outage);
+        }
+        Self { pipe, under_way: VecDeque::new(), before: Statistics::default() }
+    }
+
+    /// From here on it is counted.
+    pub(super) fn begin(&mut self) {
+        self.before = *self.pipe.statistics();
+        // Who is under way from before is not kept, and shall not be taken for who comes after.
+        self.under_way = std::iter::repeat_n(usize::MAX, self.before.in_flight as usize).collect();
+    }
+
+    /// What it has carried since.
+    pub(super) fn sum(&self) -> Sum {
+        let (now, before) = (self.pipe.statistics(), &self.before);
+        Sum {
+            packets: now.pushed - before.pushed,
+            bytes: now.bytes_pushed - before.bytes_pushed,
+            lost: now.lost + now.cut - before.lost - before.cut,
+        }
+    }
 }
 
 struct Guest<G: Game> {
@@ -113,6 +155,7 @@ pub struct Running<P: Play> {
 ///             facing: 0.0,
 ///             pitch: 0.0,
 ///             is_alive: true,
+///             is_unofficial: false,
 ///         }));
 ///     }
 /// }
@@ -166,19 +209,11 @@ impl<P: Play> Running<P> {
         let server = Server::open(play.content(), setup.seed, setup.rates, Time::ZERO, &mut random);
         let guests = (1..).zip(&setup.wires).map(|(number, wire)| {
             let way = |purpose: u64, silent: Option<(Span, Span)>| {
-                let seed = Dice::new(setup.seed, number << 8 | purpose).roll_u64();
-                let begins = Time::ZERO + setup.begins;
-                let mut pipe = Pipe::new(seed, conditions(&wire.at(Time::ZERO, begins)));
-                if let Some((from, until)) = silent {
-                    let outage =
-                        Outage { begins: begins + from, ends: begins + until, holds: false };
-                    pipe.add_outage(Time::ZERO, outage);
-                }
-                Way { pipe, under_way: VecDeque::new(), before: Statistics::default() }
+                Way::new(&setup, number << 8 | purpose, wire, silent)
             };
             Guest {
                 client: Client::open(SERVER, play.content(), setup.view, Time::ZERO, &mut random),
-                peer: Peer::new([0xfd; 16], 1 + number as u16),
+                peer: peer_of(number),
                 up: way(1, None),
                 down: way(2, wire.silent),
                 margin_ms: None,
@@ -251,16 +286,9 @@ impl<P: Play> Running<P> {
     /// From here on all is kept, and counters start.
     fn begin(&mut self) {
         for guest in &mut self.guests {
-            guest.up.before = *guest.up.pipe.statistics();
-            guest.down.before = *guest.down.pipe.statistics();
             guest.counted_before = counted(&self.server, &guest.client);
-            (guest.up.under_way, guest.down.under_way) = (VecDeque::new(), VecDeque::new());
-        }
-        // Who is under way from before is not kept, and shall not be taken for who comes after.
-        let early = |pipe: &Pipe| pipe.statistics().in_flight as usize;
-        for guest in &mut self.guests {
-            guest.up.under_way.extend(std::iter::repeat_n(usize::MAX, early(&guest.up.pipe)));
-            guest.down.under_way.extend(std::iter::repeat_n(usize::MAX, early(&guest.down.pipe)));
+            guest.up.begin();
+            guest.down.begin();
         }
     }
 
@@ -393,21 +421,9 @@ impl<P: Play> Running<P> {
     /// What lines and connections have counted since the scene began.
     fn count(&mut self) {
         for guest in &self.guests {
-            let sum = |way: &Way| {
-                let (now, before) = (way.pipe.statistics(), &way.before);
-                Sum {
-                    packets: now.pushed - before.pushed,
-                    bytes: now.bytes_pushed - before.bytes_pushed,
-                    lost: now.lost + now.cut - before.lost - before.cut,
-                }
-            };
-            self.recorded.sums.push([sum(&guest.up), sum(&guest.down)]);
+            self.recorded.sums.push([guest.up.sum(), guest.down.sum()]);
             let (now, before) = (counted(&self.server, &guest.client), guest.counted_before);
-            self.recorded.channel.push([0, 1].map(|way| Sum {
-                packets: now[way].packets - before[way].packets,
-                bytes: now[way].bytes - before[way].bytes,
-                lost: 0,
-            }));
+            self.recorded.channel.push([0, 1].map(|way| now[way].since(before[way])));
         }
     }
 }
@@ -415,13 +431,24 @@ impl<P: Play> Running<P> {
 /// What both ends of a client's connection have counted as sent: up, and down.
 fn counted<G: Game>(server: &Server<G>, client: &Client<G>) -> [Sum; 2] {
     let down = client.me().and_then(|me| server.statistics(me));
-    [client.statistics(), down].map(|counted| {
-        counted.map_or(Sum::default(), |counted| Sum {
+    [client.statistics(), down].map(Sum::of)
+}
+
+impl Sum {
+    /// What one end of a connection has counted as sent.
+    pub(super) fn of(counted: Option<channel::Statistics>) -> Self {
+        counted.map_or(Self::default(), |counted| Self {
             packets: counted.packets_sent,
             bytes: counted.bytes_sent,
             lost: 0,
         })
-    })
+    }
+
+    /// What of it came after an earlier count.
+    pub(super) fn since(self, before: Self) -> Self {
+        let (packets, bytes) = (self.packets - before.packets, self.bytes - before.bytes);
+        Self { packets, bytes, lost: self.lost - before.lost }
+    }
 }
 
 pub(super) fn packet(player: u16, is_up: bool, sent: Time, bytes: usize, cargo: Cargo) -> Packet {

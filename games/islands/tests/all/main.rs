@@ -7,4 +7,5 @@ mod networks;
 mod requests;
 mod stage;
 mod telling;
+mod theatre;
 mod ways;
