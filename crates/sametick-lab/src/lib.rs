@@ -1,0 +1,24 @@
+//! Experiments.
+
+mod experiment;
+mod formula;
+mod metrics;
+mod plan;
+mod play;
+mod rows;
+mod scan;
+mod settings;
+mod square;
+mod value;
+mod wrong;
+
+pub use experiment::*;
+pub use formula::Formula;
+pub use metrics::{METRICS, Metric};
+pub use plan::{Condition, Plan, TRIALS_MAX, Trial};
+pub use play::{Carrier, Library, NewCarrier, Simulated, play};
+pub use rows::*;
+pub use settings::{Assignment, Change, Otherwise, PLAYERS_MAX, Row, SETTINGS, Scope, Settings};
+pub use square::Order;
+pub use value::{Kind, Value};
+pub use wrong::Wrong;
