@@ -21,38 +21,44 @@ pub const METRICS: &[Metric] = &[
     Metric {
         name: "accuracy",
         unit: "%",
-        help: "Bullets that hit somebody, of all that were fired.",
+        help: "Shots that hit somebody, of all that were fired; rockets are not counted.",
         sql: "SELECT trial, 100.0 * AVG(hit IS NOT NULL) FROM shot GROUP BY trial",
     },
     Metric {
         name: "hit_agreement",
         unit: "%",
-        help: "Of the bullets that hit on the shooter's screen, those that the server let hit the same.",
-        sql: "SELECT trial, 100.0 * AVG(hit IS NOT NULL AND hit = aimed) FROM shot WHERE aimed IS NOT NULL GROUP BY trial",
+        help: "Of the shots that hit on the shooter's screen, those that the server let hit the same.",
+        sql: "SELECT trial, 100.0 * AVG(hit IS NOT NULL AND hit = aimed) FROM shot WHERE aimed IS NOT NULL \
+            GROUP BY trial",
     },
     Metric {
         name: "behind_cover",
         unit: "%",
-        help: "Of the bullets that hit, those whose victim was out of the shooter's sight on the victim's own screen.",
-        sql: "SELECT trial, 100.0 * AVG(is_behind_cover) FROM shot WHERE hit IS NOT NULL AND is_behind_cover IS NOT NULL GROUP BY trial",
+        help: "Of the shots that hit, those whose victim was out of the shooter's sight on the victim's own \
+            screen.",
+        sql: "SELECT trial, 100.0 * AVG(is_behind_cover) FROM shot WHERE hit IS NOT NULL AND is_behind_cover IS \
+            NOT NULL GROUP BY trial",
     },
     Metric {
         name: "shots",
         unit: "1/min",
-        help: "Bullets fired by all players.",
-        sql: "SELECT t.trial, COUNT(s.trial) * 60000.0 / t.duration_ms FROM trial t LEFT JOIN shot s USING (trial) GROUP BY t.trial",
+        help: "Shots fired by all players.",
+        sql: "SELECT t.trial, COUNT(s.trial) * 60000.0 / t.duration_ms FROM trial t LEFT JOIN shot s USING \
+            (trial) GROUP BY t.trial",
     },
     Metric {
         name: "kills",
         unit: "1/min",
         help: "Kills by all players.",
-        sql: "SELECT t.trial, SUM(p.kills) * 60000.0 / t.duration_ms FROM trial t JOIN player p USING (trial) WHERE p.player > 0 GROUP BY t.trial",
+        sql: "SELECT t.trial, SUM(p.kills) * 60000.0 / t.duration_ms FROM trial t JOIN player p USING (trial) \
+            WHERE p.player > 0 GROUP BY t.trial",
     },
     Metric {
         name: "time_to_damage",
         unit: "ms",
-        help: "From the first bullet of a fight to its first hit; a fight is over when a shooter rests for a second.",
-        sql: "WITH s AS (SELECT *, LAG(time_ms) OVER (PARTITION BY trial, player ORDER BY tick, ordinal) AS before FROM shot), \
+        help: "From the first shot of a fight to its first hit; a fight is over when a shooter rests for a second.",
+        sql: "WITH s AS (SELECT *, LAG(time_ms) OVER (PARTITION BY trial, player ORDER BY tick, ordinal) AS \
+            before FROM shot), \
               f AS (SELECT *, SUM(before IS NULL OR time_ms - before > 1000) OVER (PARTITION BY trial, player ORDER BY tick, ordinal) AS fight FROM s), \
               g AS (SELECT trial, MIN(time_ms) AS began, MIN(CASE WHEN hit IS NOT NULL THEN time_ms END) AS struck FROM f GROUP BY trial, player, fight) \
               SELECT trial, AVG(struck - began) FROM g WHERE struck IS NOT NULL GROUP BY trial",
@@ -61,20 +67,22 @@ pub const METRICS: &[Metric] = &[
         name: "time_to_kill",
         unit: "ms",
         help: "From the first hit on a victim since it was last whole to its death.",
-        sql: "WITH h AS (SELECT *, SUM(is_kill) OVER (PARTITION BY trial, player ORDER BY tick ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS life FROM hit), \
+        sql: "WITH h AS (SELECT *, SUM(is_kill) OVER (PARTITION BY trial, player ORDER BY tick ROWS BETWEEN \
+            UNBOUNDED PRECEDING AND 1 PRECEDING) AS life FROM hit), \
               l AS (SELECT trial, MIN(time_ms) AS began, MAX(CASE WHEN is_kill THEN time_ms END) AS died FROM h GROUP BY trial, player, life) \
               SELECT trial, AVG(died - began) FROM l WHERE died IS NOT NULL GROUP BY trial",
     },
     Metric {
         name: "rewound",
         unit: "ms",
-        help: "How far back bullets were judged, on average.",
+        help: "How far back shots were judged, on average.",
         sql: "SELECT trial, AVG(rewound_ms) FROM shot GROUP BY trial",
     },
     Metric {
         name: "lead",
         unit: "m",
-        help: "How far a target was ahead of where its shooter saw it when the shot was judged, on straight runs at full speed.",
+        help: "How far a target was ahead of where its shooter saw it when the shot was judged, on straight \
+            runs at full speed.",
         sql: "SELECT trial, AVG(lead_m) FROM shot WHERE lead_m IS NOT NULL GROUP BY trial",
     },
     Metric {
@@ -92,14 +100,16 @@ pub const METRICS: &[Metric] = &[
     Metric {
         name: "deviation",
         unit: "m",
-        help: "Between where a screen shows another player and where that player has itself on its own screen, while it moves.",
+        help: "Between where a screen shows another player and where that player has itself on its own screen, \
+            while it moves.",
         sql: "SELECT trial, SUM(deviation_m) / SUM(deviations) FROM second WHERE deviations > 0 GROUP BY trial",
     },
     Metric {
         name: "deviation_server",
         unit: "m",
         help: "Between where a screen shows another player and where the server has it, while it moves.",
-        sql: "SELECT trial, SUM(server_deviation_m) / SUM(deviations) FROM second WHERE deviations > 0 GROUP BY trial",
+        sql: "SELECT trial, SUM(server_deviation_m) / SUM(deviations) FROM second WHERE deviations > 0 GROUP BY \
+            trial",
     },
     Metric {
         name: "deviation_max",
@@ -110,14 +120,16 @@ pub const METRICS: &[Metric] = &[
     Metric {
         name: "stale",
         unit: "%",
-        help: "Pictures that show nothing newer of a moving player than the picture before.",
+        help: "Pictures that show nothing newer of a moving player than the picture before; in FPSci's format, \
+            nothing as new as without loss.",
         sql: "SELECT trial, 100.0 * SUM(stale) / SUM(deviations) FROM second WHERE deviations > 0 GROUP BY trial",
     },
     Metric {
         name: "corrections",
         unit: "1/min",
         help: "How often a snapshot moved a player from where it had predicted itself.",
-        sql: "SELECT t.trial, SUM(s.corrections) * 60000.0 / t.duration_ms / (SELECT COUNT(*) FROM player p WHERE p.trial = t.trial AND p.player > 0) FROM trial t JOIN second s USING (trial) WHERE s.player > 0 GROUP BY t.trial",
+        sql: "SELECT t.trial, SUM(s.corrections) * 60000.0 / t.duration_ms / (SELECT COUNT(*) FROM player p \
+            WHERE p.trial = t.trial AND p.player > 0) FROM trial t JOIN second s USING (trial) WHERE s.player > 0 GROUP BY t.trial",
     },
     Metric {
         name: "correction_size",
@@ -200,20 +212,23 @@ pub const METRICS: &[Metric] = &[
     Metric {
         name: "round_trip",
         unit: "ms",
-        help: "From a probe's departure in a client's frame to its answer's arrival in one; waits for frames included.",
+        help: "From a probe's departure in a client's frame to its answer's arrival in one; waits for frames \
+            included.",
         sql: "SELECT trial, SUM(round_trip_ms) / SUM(round_trips) FROM second WHERE round_trips > 0 GROUP BY trial",
     },
     Metric {
         name: "round_trip_extra",
         unit: "ms",
         help: "The same, less what the line itself takes there and back.",
-        sql: "SELECT s.trial, SUM(s.round_trip_ms) / SUM(s.round_trips) - 2 * (SELECT AVG(l.delay_ms) FROM line l WHERE l.trial = s.trial) FROM second s WHERE s.round_trips > 0 GROUP BY s.trial",
+        sql: "SELECT s.trial, SUM(s.round_trip_ms) / SUM(s.round_trips) - 2 * (SELECT AVG(l.delay_ms) FROM line \
+            l WHERE l.trial = s.trial) FROM second s WHERE s.round_trips > 0 GROUP BY s.trial",
     },
     Metric {
         name: "unfairness",
         unit: "1/min",
         help: "Kills of the players with the shortest lines less those of the longest, each a minute.",
-        sql: "WITH q AS (SELECT p.trial, p.kills * 60000.0 / t.duration_ms AS kills, (SELECT AVG(l.delay_ms) FROM line l WHERE l.trial = p.trial AND l.player = p.player) AS ms \
+        sql: "WITH q AS (SELECT p.trial, p.kills * 60000.0 / t.duration_ms AS kills, (SELECT AVG(l.delay_ms) \
+            FROM line l WHERE l.trial = p.trial AND l.player = p.player) AS ms \
               FROM player p JOIN trial t USING (trial) WHERE p.player > 0), \
               r AS (SELECT trial, MIN(ms) AS least, MAX(ms) AS most FROM q GROUP BY trial) \
               SELECT q.trial, AVG(CASE WHEN q.ms <= r.least + 1 THEN q.kills END) - AVG(CASE WHEN q.ms >= r.most - 1 THEN q.kills END) FROM q JOIN r USING (trial) WHERE r.most > r.least + 5 GROUP BY q.trial",
@@ -221,7 +236,8 @@ pub const METRICS: &[Metric] = &[
     Metric {
         name: "core_time",
         unit: "%",
-        help: "Processor time of the whole trial, of its virtual time, on this machine; reported, never part of what repeats.",
+        help: "Processor time of the whole trial, of its virtual time, on this machine; reported, never part of \
+            what repeats.",
         sql: "SELECT trial, 100.0 * wall_ms / duration_ms FROM trial",
     },
 ];

@@ -16,7 +16,7 @@ pub struct TrialLog {
     pub lines: Vec<LineRow>,
     /// One for each second and player, and one for the server.
     pub seconds: Vec<SecondRow>,
-    /// Every bullet.
+    /// Every shot of a gun; rockets are not among them.
     pub shots: Vec<ShotRow>,
     /// Every wound.
     pub hits: Vec<HitRow>,
@@ -134,7 +134,7 @@ pub struct SecondRow {
     pub round_trips: u32,
 }
 
-/// One bullet, with both verdicts and what shooter and victim saw.
+/// One shot, with both verdicts and what shooter and victim saw.
 #[derive(Clone, Debug, Default)]
 pub struct ShotRow {
     /// The tick in which it was judged.
@@ -145,6 +145,10 @@ pub struct ShotRow {
     pub ordinal: u32,
     /// Who fired.
     pub player: u32,
+    /// How many pellets it had.
+    pub pellets: u32,
+    /// How many of them hit.
+    pub pellets_hit: u32,
     /// Who was under the crosshair on the shooter's screen.
     pub aimed: Option<u32>,
     /// Whom it hit in the past that it was judged by.

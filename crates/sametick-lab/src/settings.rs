@@ -88,7 +88,8 @@ pub const SETTINGS: &[Row] = &[
         Kind::Choice(plays),
         Trial,
         Text("match"),
-        "what is played: `match` (bots fight), `scene` (two play a script), `fpsci` (headless clients in FPSci's own wire format)",
+        "what is played: `match` (bots fight), `scene` (two play a script), `fpsci` (headless clients in \
+            FPSci's own wire format)",
     ),
     row(
         "map",

@@ -139,8 +139,10 @@ impl Meter {
     }
 
     pub(crate) fn receive(&mut self, host: usize, into: &mut Vec<u8>) -> Option<(usize, Peer)> {
-        let from = self.carrier.receive(host, into)?;
+        // Who reads late does not make the line longer.
         let now = self.now();
+        let arrived = self.carrier.next_arrival(host).map_or(now, |at| at.min(now));
+        let from = self.carrier.receive(host, into)?;
         self.counts[host].packets_in += 1;
         self.counts[host].bytes_in += into.len() as u64;
         let sender = self.hosts.get(&from).copied().unwrap_or(usize::MAX);
@@ -150,10 +152,10 @@ impl Meter {
             }
             let name = name_of(into);
             if let Some(place) = way.under_way.iter().position(|(known, _)| *known == name) {
-                let sent = way.under_way.remove(place).map_or(now, |(_, sent)| sent);
+                let sent = way.under_way.remove(place).map_or(arrived, |(_, sent)| sent);
                 way.arrived += 1;
                 if way.delays.len() < DELAYS_MAX {
-                    way.delays.push((now - sent).as_millis_f64() as f32);
+                    way.delays.push((arrived.max(sent) - sent).as_millis_f64() as f32);
                 }
             }
         }

@@ -31,7 +31,8 @@ struct Headless {
     frame: u32,
     /// What it knows of the others, by their places.
     known: Vec<Option<Pose>>,
-    shown_before: Vec<u32>,
+    /// By how many frames each was behind at best: what there is without loss.
+    least_age: Vec<u32>,
     next_probe: Time,
     second: SecondRow,
 }
@@ -88,7 +89,7 @@ impl<'a> Room<'a> {
             next_frame,
             frame: 0,
             known: vec![None; players],
-            shown_before: vec![0; players],
+            least_age: vec![u32::MAX; players],
             next_probe: next_frame,
             second: SecondRow::default(),
         };
@@ -229,6 +230,7 @@ impl<'a> Room<'a> {
 
     fn look(&mut self, index: usize, now: Time) {
         let metres = self.metres(now);
+        let frames: Vec<u32> = self.clients.iter().map(|client| client.frame).collect();
         let client = &mut self.clients[index];
         for (place, known) in client.known.iter().enumerate().filter(|(place, _)| *place != index) {
             let Some(pose) = known else { continue };
@@ -237,8 +239,9 @@ impl<'a> Room<'a> {
             second.deviations += 1;
             second.deviation_m += off;
             second.deviation_m_max = second.deviation_m_max.max(off);
-            second.stale += u32::from(client.shown_before[place] == pose.frame);
-            client.shown_before[place] = pose.frame;
+            let age = frames[place].saturating_sub(pose.frame);
+            client.least_age[place] = client.least_age[place].min(age);
+            second.stale += u32::from(age > client.least_age[place]);
         }
     }
 

@@ -4,7 +4,7 @@ use super::carrier::{Carrier, Counts, Meter};
 use super::lines::{asked, conditions, joined};
 use super::mind::{Ground, Library, Mind};
 use super::screen::{Own, Screen, Truth};
-use super::verdicts::Shots;
+use super::verdicts::{Judged, Shots};
 use crate::plan::Trial;
 use crate::rows::{PlayerRow, SecondRow, ShotRow, TrialLog};
 use sametick::lockstep::{Identity, Lockstep, Role, Setup, Statistics};
@@ -273,7 +273,12 @@ impl<'a> Meeting<'a> {
                 _ => {}
             }
         }
-        for shot in shots {
+        let owns: Vec<Option<Own>> = self.machines.iter().map(|one| one.screen.own).collect();
+        let screens: Vec<&Screen> = self.machines.iter().map(|one| &one.screen).collect();
+        let map = &self.ground.content.map;
+        let judged = Judged { tick: tick.0, time_ms, map, screens: &screens, served: &owns };
+        for mut shot in shots {
+            self.shots.compare(&mut shot, &judged);
             TrialLog::keep(&mut self.log.shots, &mut self.log.dropped, shot);
         }
         self.shots.wounds(tick.0, time_ms, &mut self.log);
@@ -296,7 +301,7 @@ impl<'a> Meeting<'a> {
         let (Some(picture), Some(me)) = (machine.lockstep.shown(), machine.lockstep.me()) else {
             return;
         };
-        machine.screen.look(now, picture, &truth, &mut self.log);
+        machine.screen.look(now, picture, None, &truth, &mut self.log);
         if picture.tick() <= machine.thought {
             return;
         }

@@ -69,6 +69,8 @@ fn scene_of(name: &str) -> Ground {
         "tree" => Scene::tree(),
         _ => Scene::dash_across(),
     };
+    // Before it is handed out: copies share what was found out.
+    scene.content.map.visibility();
     let content = Arc::new(scene.content.clone());
     Ground { content, ways: None, scene: Some(Arc::new(scene)) }
 }

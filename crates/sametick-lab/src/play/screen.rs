@@ -78,11 +78,13 @@ impl Screen {
         Self { player, ..Self::default() }
     }
 
-    /// Looks at a picture.
+    /// Looks at a picture in which the own body looks `own_yaw`: between two ticks, where a picture is blended, that is
+    /// not to be told from it.
     pub(crate) fn look(
         &mut self,
         now: Time,
         picture: &World<Entity>,
+        own_yaw: Option<f32>,
         truth: &Truth<'_>,
         log: &mut TrialLog,
     ) {
@@ -91,7 +93,7 @@ impl Screen {
             let Some(player) = truth.numbers.get(&fighter.player).copied() else { continue };
             if player == self.player {
                 self.own = Some(Own::of(fighter));
-                self.notice(now, word(fighter.yaw));
+                self.notice(now, word(own_yaw.unwrap_or(fighter.yaw)));
             } else if truth.time_ms >= 0.0 {
                 self.compare(player, fighter, truth, log);
             }

@@ -402,6 +402,8 @@ impl<'a> Match<'a> {
         guest.screen.second.corrected_m += moved.iter().sum::<f64>();
         client.take_effects();
         let me = client.me();
+        let own_yaw = client.own::<Fighter>().map(|(_, own)| own.yaw);
+        let own_yaw = own_yaw.filter(|_| guest.view.predicts && guest.frame_delay == 0);
         let (Some(view), Some(me)) = (client.view(now), me) else { return };
         let late;
         let picture = match guest.frame_delay {
@@ -415,7 +417,7 @@ impl<'a> Match<'a> {
                 late.as_ref().unwrap_or(view)
             }
         };
-        guest.screen.look(now, picture, &truth, &mut self.log);
+        guest.screen.look(now, picture, own_yaw, &truth, &mut self.log);
         let since = (now - guest.last_frame).as_seconds_f64().min(1.0) as f32;
         guest.last_frame = now;
         let content = &self.ground.content;

@@ -70,24 +70,40 @@ impl Shots {
         let player =
             |id: Option<EntityId>| id.and_then(|id| self.known.get(&id)).map(|known| known.player);
         let (tick, time_ms) = (judged.tick, judged.time_ms);
-        for (ordinal, verdict) in (0..).zip(verdicts) {
+        let mut shots: Vec<ShotRow> = Vec::new();
+        for verdict in verdicts {
             let Some(shooter) = numbers.get(&verdict.player.0).copied() else { continue };
-            let mut row = ShotRow {
-                tick,
-                time_ms,
-                ordinal,
-                player: shooter,
-                seen: player(verdict.seen),
-                present: player(verdict.present),
-                hit: player(verdict.hit),
-                rewound_ms: verdict.rewound.as_millis_f64(),
-                ..ShotRow::default()
-            };
-            let known = self.known.values().find(|known| known.player == shooter);
-            if let Some(known) = known {
-                Self::compare(&mut row, known, judged);
+            let (seen, present) = (player(verdict.seen), player(verdict.present));
+            let hit = player(verdict.hit);
+            // All that left a barrel in one tick is one shot.
+            let ordinal = shots.len() as u32;
+            let rewound_ms = verdict.rewound.as_millis_f64();
+            match shots.iter_mut().find(|shot| shot.player == shooter) {
+                Some(shot) => {
+                    shot.pellets += 1;
+                    shot.pellets_hit += u32::from(hit.is_some());
+                    shot.seen = shot.seen.or(seen);
+                    shot.present = shot.present.or(present);
+                    shot.hit = shot.hit.or(hit);
+                }
+                None => shots.push(ShotRow {
+                    tick,
+                    time_ms,
+                    ordinal,
+                    player: shooter,
+                    pellets: 1,
+                    pellets_hit: u32::from(hit.is_some()),
+                    seen,
+                    present,
+                    hit,
+                    rewound_ms,
+                    ..ShotRow::default()
+                }),
             }
-            TrialLog::keep(&mut log.shots, &mut log.dropped, row);
+        }
+        for mut shot in shots {
+            self.compare(&mut shot, judged);
+            TrialLog::keep(&mut log.shots, &mut log.dropped, shot);
         }
         for (id, player, amount, is_kill) in std::mem::take(&mut self.wounds) {
             let by = verdicts.iter().find(|verdict| verdict.hit == Some(id));
@@ -106,7 +122,11 @@ impl Shots {
         }
     }
 
-    fn compare(row: &mut ShotRow, shooter: &Known, judged: &Judged<'_>) {
+    /// Says of a shot what its shooter aimed at, and whether its victim was behind cover.
+    pub(crate) fn compare(&self, row: &mut ShotRow, judged: &Judged<'_>) {
+        let Some(shooter) = self.known.values().find(|known| known.player == row.player) else {
+            return;
+        };
         let index = row.player as usize - 1;
         if let Some(aim) = judged.screens[index].aim(shooter.yaw) {
             let target = aim.target as usize - 1;
