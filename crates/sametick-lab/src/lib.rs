@@ -1,30 +1,40 @@
 //! Experiments.
 
+mod analysis;
+mod expectations;
 mod experiment;
 mod formula;
 mod log;
 mod metrics;
 mod plan;
 mod play;
+mod plot;
+mod report;
 mod rows;
 mod run;
 mod scan;
 mod schema;
 mod settings;
 mod square;
+mod starting;
 mod value;
 mod wrong;
 
+pub use analysis::{Analysis, Estimate, Met, estimate, straight};
+pub use expectations::{Outcome, outcomes};
 pub use experiment::*;
 pub use formula::Formula;
 pub use log::{Log, LogError, build};
 pub use metrics::{METRICS, Metric};
 pub use plan::{Condition, Plan, TRIALS_MAX, Trial};
 pub use play::{Carrier, Library, NewCarrier, Simulated, play};
+pub use plot::{Plot, Series};
+pub use report::{compare, report};
 pub use rows::*;
 pub use run::{How, Progress, QUEUE_TRIALS_MAX, Ran, read_file, run};
 pub use schema::SCHEMA_VERSION;
 pub use settings::{Assignment, Change, Otherwise, PLAYERS_MAX, Row, SETTINGS, Scope, Settings};
 pub use square::Order;
+pub use starting::{metrics_table, settings_table, starting_file};
 pub use value::{Kind, Value};
 pub use wrong::Wrong;

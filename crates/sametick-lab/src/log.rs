@@ -472,7 +472,8 @@ impl Log {
         for table in tables {
             let name = table.name;
             let sql = format!(
-                "INSERT INTO main.{name} SELECT * FROM other.{name} WHERE trial NOT IN (SELECT trial FROM main.trial)"
+                "INSERT INTO main.{name} SELECT * FROM other.{name} WHERE trial NOT IN (SELECT trial FROM \
+                    main.trial)"
             );
             if let Err(error) = self.connection.execute(&sql, []) {
                 let _ = self.connection.execute_batch("ROLLBACK");
