@@ -183,7 +183,9 @@ impl Judge<'_> {
                 }
                 Rule::Table(..) => return Err("a table is judged cell by cell".to_owned()),
             };
-            let slack = 1e-9 * (low.abs() + high.abs()).min(1e12);
+            // Of numbers alone: a side without a bound must not loosen the other.
+            let size = [low, high].into_iter().filter(|bound| bound.is_finite());
+            let slack = 1e-9 * size.fold(0.0, |most: f64, bound| most.max(bound.abs()));
             let holds =
                 measured.is_some_and(|number| number >= low - slack && number <= high + slack);
             Ok((words, holds))

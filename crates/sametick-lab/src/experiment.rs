@@ -75,6 +75,8 @@ pub struct Session {
     pub assignments: Vec<Assignment>,
     /// What lines do during its trials.
     pub changes: Vec<Change>,
+    /// How often each condition is met, if not as often as elsewhere.
+    pub repetitions: Option<u32>,
     /// What differs from trial to trial; at least one, which may be empty.
     pub conditions: Vec<Vec<Assignment>>,
     /// At least one.
@@ -261,6 +263,16 @@ impl Quick {
         scan.finish()?;
         Ok(if is_quick { quick } else { Self::default() })
     }
+
+    /// Of these levels those that the small version has too; all, if it says nothing of them.
+    fn some_of(&self, levels: Vec<Assignment>) -> Vec<Assignment> {
+        let named = self.factors.iter().find(|some| some[0].name() == levels[0].name());
+        let is_wanted = |level: &&Assignment| {
+            named.is_some_and(|some| some.iter().any(|one| one.value == level.value))
+        };
+        let some: Vec<Assignment> = levels.iter().filter(is_wanted).cloned().collect();
+        if some.is_empty() { levels } else { some }
+    }
 }
 
 fn order(scan: &Scan<'_>) -> Result<Order, Wrong> {
@@ -297,7 +309,9 @@ fn sessions(scan: &Scan<'_>, quick: &Quick) -> Result<Vec<Session>, Wrong> {
         let name = session.text("name")?.unwrap_or_else(|| format!("session {}", index + 1));
         let mut layer = base.clone();
         layer.add(&session, quick)?;
-        sessions.push(layer.session(name, trial_kinds(&session)?, &session)?);
+        let repetitions = session.count("repetitions", 1, REPETITIONS_MAX)?;
+        let found = layer.session(name, trial_kinds(&session)?, &session)?;
+        sessions.push(Session { repetitions, ..found });
         session.finish()?;
     }
     if sessions.is_empty() {
@@ -339,8 +353,7 @@ impl Layer {
         if let Some(factors) = scan.table("factors")? {
             for levels in factors.factors()? {
                 self.factors.retain(|known| known[0].name() != levels[0].name());
-                let quick = quick.factors.iter().find(|quick| quick[0].name() == levels[0].name());
-                self.factors.push(quick.cloned().unwrap_or(levels));
+                self.factors.push(quick.some_of(levels));
             }
         }
         for condition in scan.tables("condition")? {
@@ -375,7 +388,8 @@ impl Layer {
                 .collect();
         }
         let (assignments, changes) = (self.assignments.clone(), self.changes.clone());
-        Ok(Session { name, assignments, changes, conditions, trials })
+        let repetitions = None;
+        Ok(Session { name, assignments, changes, repetitions, conditions, trials })
     }
 }
 

@@ -302,6 +302,8 @@ impl Log {
                     integer(row.own_delays),
                     Cell::Real(row.deviation_m),
                     Cell::Real(row.server_deviation_m),
+                    Cell::Real(row.straight_m),
+                    integer(row.straights),
                     Cell::Real(row.deviation_m_max),
                     integer(row.deviations),
                     integer(row.stale),

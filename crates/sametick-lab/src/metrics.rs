@@ -112,6 +112,12 @@ pub const METRICS: &[Metric] = &[
             trial",
     },
     Metric {
+        name: "deviation_straight",
+        unit: "m",
+        help: "The first, of those who run straight and fast on both screens.",
+        sql: "SELECT trial, SUM(straight_m) / SUM(straights) FROM second WHERE straights > 0 GROUP BY trial",
+    },
+    Metric {
         name: "deviation_max",
         unit: "m",
         help: "The largest deviation of a second, on average over seconds and players.",

@@ -82,7 +82,8 @@ impl Plan {
                 let met: Vec<usize> = order.into_iter().map(|index| conditions[index]).collect();
                 let practice = met.iter().cycle().take(experiment.practice as usize);
                 let practice = practice.map(|condition| (0, true, *condition));
-                let counted = (1..=experiment.repetitions)
+                let repetitions = session.repetitions.unwrap_or(experiment.repetitions);
+                let counted = (1..=repetitions)
                     .flat_map(|repetition| met.iter().map(move |one| (repetition, false, *one)));
                 for (repetition, is_practice, condition) in practice.chain(counted) {
                     for kind in &session.trials {

@@ -112,6 +112,10 @@ pub struct SecondRow {
     pub deviation_m: f64,
     /// And where the server has them.
     pub server_deviation_m: f64,
+    /// The first, of those who run straight and fast on both screens.
+    pub straight_m: f64,
+    /// Of how many of these.
+    pub straights: u32,
     /// The largest.
     pub deviation_m_max: f64,
     /// Of how many looks.

@@ -159,6 +159,8 @@ pub(crate) const TABLES: &[Table] = &[
                 itself",
             ),
             ("server_deviation_m", REAL, "the same to where the server has it"),
+            ("straight_m", REAL, "the first, of those who run straight and fast on both screens"),
+            ("straights", INTEGER, "of how many of these"),
             ("deviation_m_max", REAL, "the largest of the first"),
             ("deviations", INTEGER, "of how many looks"),
             ("stale", INTEGER, "looks that showed nothing new"),

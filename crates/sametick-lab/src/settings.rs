@@ -179,6 +179,13 @@ pub const SETTINGS: &[Row] = &[
         "how many snapshots behind the newest others are shown, where the model interpolates",
     ),
     row(
+        "smoothing",
+        LINE_TIME,
+        Player,
+        Unsaid,
+        "for how long what is left of an error is shown; unsaid is the model's",
+    ),
+    row(
         "frame_rate",
         Kind::Rate { at_least: 10.0, at_most: 1000.0 },
         Player,

@@ -238,6 +238,8 @@ impl<'a> Room<'a> {
             let second = &mut client.second;
             second.deviations += 1;
             second.deviation_m += off;
+            second.straights += 1;
+            second.straight_m += off;
             second.deviation_m_max = second.deviation_m_max.max(off);
             let age = frames[place].saturating_sub(pose.frame);
             client.least_age[place] = client.least_age[place].min(age);

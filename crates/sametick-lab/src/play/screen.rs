@@ -3,6 +3,7 @@
 
 use crate::rows::{SecondRow, TrialLog, ViewRow};
 use sametick::{Time, World};
+use sametick_arena::scenes::RUN_SPEED;
 use sametick_arena::vector::{Vector, along, direction, dot, length, subtract, unit};
 use sametick_arena::{Command, Content, Entity, Fighter};
 use std::collections::{BTreeMap, VecDeque};
@@ -134,6 +135,10 @@ impl Screen {
         second.deviation_m_max = second.deviation_m_max.max(f64::from(off));
         second.server_deviation_m += f64::from(length(subtract(served, place)));
         second.stale += u32::from(before == Some(place));
+        if is_straight(shown.velocity, own.velocity, RUN_SPEED) {
+            second.straights += 1;
+            second.straight_m += f64::from(off);
+        }
     }
 
     /// Takes down what a player asks for, and at what it aims if it fires.
@@ -191,10 +196,15 @@ impl Screen {
 
 /// How far a target has run on from its picture, if it runs straight and fast.
 pub(crate) fn lead(aim: &Aim, truth: Own, run_speed: f32) -> Option<f64> {
+    let now = unit(truth.velocity);
+    is_straight(aim.velocity, truth.velocity, run_speed)
+        .then(|| f64::from(dot(subtract(truth.place, aim.shown), now)))
+}
+
+/// Whether somebody runs the same way on two screens, and fast on both.
+fn is_straight(one: Vector, other: Vector, run_speed: f32) -> bool {
     let is_steady = |velocity: Vector| length(velocity) > STEADY_SHARE * run_speed;
-    let (then, now) = (unit(aim.velocity), unit(truth.velocity));
-    let is_straight = is_steady(aim.velocity) && is_steady(truth.velocity) && dot(then, now) > 0.99;
-    is_straight.then(|| f64::from(dot(subtract(truth.place, aim.shown), now)))
+    is_steady(one) && is_steady(other) && dot(unit(one), unit(other)) > 0.99
 }
 
 /// A way of looking as commands and fighters have it.

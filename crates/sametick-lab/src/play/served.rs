@@ -487,6 +487,9 @@ impl Guest {
         if let (Some(behind), Others::Interpolated(way)) = (number("interpolation"), view.others) {
             view.others = Others::Interpolated(Interpolation { behind: behind as u8, ..way });
         }
+        if let Some(ms) = number("smoothing") {
+            view.smooths_over = Span::from_millis_f64(ms);
+        }
         Self {
             client: None,
             view,
