@@ -59,8 +59,10 @@ pub const METRICS: &[Metric] = &[
         help: "From the first shot of a fight to its first hit; a fight is over when a shooter rests for a second.",
         sql: "WITH s AS (SELECT *, LAG(time_ms) OVER (PARTITION BY trial, player ORDER BY tick, ordinal) AS \
             before FROM shot), \
-              f AS (SELECT *, SUM(before IS NULL OR time_ms - before > 1000) OVER (PARTITION BY trial, player ORDER BY tick, ordinal) AS fight FROM s), \
-              g AS (SELECT trial, MIN(time_ms) AS began, MIN(CASE WHEN hit IS NOT NULL THEN time_ms END) AS struck FROM f GROUP BY trial, player, fight) \
+              f AS (SELECT *, SUM(before IS NULL OR time_ms - before > 1000) OVER (PARTITION BY trial, player \
+              ORDER BY tick, ordinal) AS fight FROM s), \
+              g AS (SELECT trial, MIN(time_ms) AS began, MIN(CASE WHEN hit IS NOT NULL THEN time_ms END) AS \
+              struck FROM f GROUP BY trial, player, fight) \
               SELECT trial, AVG(struck - began) FROM g WHERE struck IS NOT NULL GROUP BY trial",
     },
     Metric {
@@ -69,7 +71,8 @@ pub const METRICS: &[Metric] = &[
         help: "From the first hit on a victim since it was last whole to its death.",
         sql: "WITH h AS (SELECT *, SUM(is_kill) OVER (PARTITION BY trial, player ORDER BY tick ROWS BETWEEN \
             UNBOUNDED PRECEDING AND 1 PRECEDING) AS life FROM hit), \
-              l AS (SELECT trial, MIN(time_ms) AS began, MAX(CASE WHEN is_kill THEN time_ms END) AS died FROM h GROUP BY trial, player, life) \
+              l AS (SELECT trial, MIN(time_ms) AS began, MAX(CASE WHEN is_kill THEN time_ms END) AS died FROM \
+              h GROUP BY trial, player, life) \
               SELECT trial, AVG(died - began) FROM l WHERE died IS NOT NULL GROUP BY trial",
     },
     Metric {
@@ -135,7 +138,8 @@ pub const METRICS: &[Metric] = &[
         unit: "1/min",
         help: "How often a snapshot moved a player from where it had predicted itself.",
         sql: "SELECT t.trial, SUM(s.corrections) * 60000.0 / t.duration_ms / (SELECT COUNT(*) FROM player p \
-            WHERE p.trial = t.trial AND p.player > 0) FROM trial t JOIN second s USING (trial) WHERE s.player > 0 GROUP BY t.trial",
+            WHERE p.trial = t.trial AND p.player > 0) FROM trial t JOIN second s USING (trial) WHERE s.player \
+            > 0 GROUP BY t.trial",
     },
     Metric {
         name: "correction_size",
@@ -237,7 +241,8 @@ pub const METRICS: &[Metric] = &[
             FROM line l WHERE l.trial = p.trial AND l.player = p.player) AS ms \
               FROM player p JOIN trial t USING (trial) WHERE p.player > 0), \
               r AS (SELECT trial, MIN(ms) AS least, MAX(ms) AS most FROM q GROUP BY trial) \
-              SELECT q.trial, AVG(CASE WHEN q.ms <= r.least + 1 THEN q.kills END) - AVG(CASE WHEN q.ms >= r.most - 1 THEN q.kills END) FROM q JOIN r USING (trial) WHERE r.most > r.least + 5 GROUP BY q.trial",
+              SELECT q.trial, AVG(CASE WHEN q.ms <= r.least + 1 THEN q.kills END) - AVG(CASE WHEN q.ms >= \
+              r.most - 1 THEN q.kills END) FROM q JOIN r USING (trial) WHERE r.most > r.least + 5 GROUP BY q.trial",
     },
     Metric {
         name: "core_time",

@@ -16,13 +16,16 @@ const COLOURS: [&str; 12] = [
     "#1d4ed8", "#65a30d", "#be185d", "#111827",
 ];
 
+/// Place, mean, and interval if there is one.
+pub type Point = (f64, f64, Option<(f64, f64)>);
+
 /// One line of a plot.
 #[derive(Clone, Debug, Default)]
 pub struct Series {
     /// What it is called.
     pub name: String,
-    /// Place, mean, and interval if there is one.
-    pub points: Vec<(f64, f64, Option<(f64, f64)>)>,
+    /// From left to right.
+    pub points: Vec<Point>,
     /// A faint line for each unit.
     pub faint: Vec<Vec<(f64, f64)>>,
 }
@@ -45,7 +48,7 @@ impl Plot {
     pub fn svg(&self) -> String {
         let points = || self.series.iter().flat_map(|series| &series.points);
         let (mut low_x, mut high_x) = span(points().map(|point| point.0));
-        let ends = |point: &(f64, f64, Option<(f64, f64)>)| {
+        let ends = |point: &Point| {
             let (low, high) = point.2.unwrap_or((point.1, point.1));
             [low, high, point.1]
         };
@@ -71,7 +74,8 @@ impl Plot {
                 let colour = COLOURS[index % COLOURS.len()];
                 let _ = writeln!(
                     svg,
-                    "<rect x=\"{0}\" y=\"{1}\" width=\"12\" height=\"4\" fill=\"{colour}\"/><text x=\"{2}\" y=\"{3}\">{4}</text>",
+                    "<rect x=\"{0}\" y=\"{1}\" width=\"12\" height=\"4\" fill=\"{colour}\"/><text x=\"{2}\" \
+                        y=\"{3}\">{4}</text>",
                     WIDTH - RIGHT + 12.0,
                     at - 6.0,
                     WIDTH - RIGHT + 30.0,
@@ -160,7 +164,8 @@ fn draw(
         if let Some((low, high)) = interval {
             let _ = writeln!(
                 svg,
-                "<line x1=\"{0:.1}\" y1=\"{1:.1}\" x2=\"{0:.1}\" y2=\"{2:.1}\" stroke=\"{colour}\" stroke-width=\"1.5\"/>",
+                "<line x1=\"{0:.1}\" y1=\"{1:.1}\" x2=\"{0:.1}\" y2=\"{2:.1}\" stroke=\"{colour}\" \
+                    stroke-width=\"1.5\"/>",
                 x(*at),
                 y(*low),
                 y(*high)

@@ -18,6 +18,9 @@ const DELAY_TOLERANCE: (f64, f64) = (1.0, 0.05);
 /// How many doubtful shots are listed.
 const DOUBTFUL_MAX: usize = 20;
 
+/// Longer tables are shut at first.
+const OPEN_MAX: i64 = 30;
+
 const STYLE: &str = include_str!("report.css");
 
 /// What a report says of the experiment itself.
@@ -60,10 +63,10 @@ pub fn report(log: &Log, command: &str) -> Result<String, LogError> {
         page.push_str(&expected(&outcomes(experiment, log)?));
     }
     let trials = analysis.trials();
-    let _ = write!(
+    let _ = writeln!(
         page,
         "<h2>This run</h2><p>{trials} of {} trials that count, {} {}s, {} log rows dropped. Build: {}. Seed {}. \
-         Configuration {}. Run it again: <code>{}</code></p>\n",
+         Configuration {}. Run it again: <code>{}</code></p>",
         head.planned,
         analysis.units,
         escaped(&analysis.unit),
@@ -268,7 +271,7 @@ fn asked(log: &Log) -> Result<String, LogError> {
                FROM line l JOIN trial t ON t.trial = l.trial JOIN condition c ON c.condition = t.condition \
                GROUP BY t.condition, l.way ORDER BY t.condition, l.way DESC";
     let mut text = String::from(
-        "<h2>Did we get what we asked?</h2><table><tr><th>condition<th>way<th>asked ms<th>achieved ms<th>median\
+        "<table><tr><th>condition<th>way<th>asked ms<th>achieved ms<th>median\
          <th>95th<th>loss asked %<th>achieved %<th>lines outside tolerance</tr>\n",
     );
     let (mut off, mut all) = (0_i64, 0_i64);
@@ -299,20 +302,11 @@ fn asked(log: &Log) -> Result<String, LogError> {
             "{off} of {all} lines were not within 1 ms and 5 % of what was asked at the start of their trial."
         ),
     };
-    let is_long = all > 60;
-    let table = if is_long {
-        format!("<details><summary>by condition</summary>{text}</table></details>")
-    } else {
-        text + "</table>"
-    };
-    let (head, rest) = table.split_once("</h2>").unwrap_or(("", &table));
-    Ok(match is_long {
-        true => format!(
-            "<h2>Did we get what we asked?</h2><p>{verdict}</p>{}\n",
-            table.replace("<h2>Did we get what we asked?</h2>", "")
-        ),
-        false => format!("{head}</h2><p>{verdict}</p>{rest}\n"),
-    })
+    let is_open = if all > OPEN_MAX { "" } else { " open" };
+    Ok(format!(
+        "<h2>Did we get what we asked?</h2><p>{verdict}</p><details{is_open}><summary>by condition</summary>\
+         {text}</table></details>\n"
+    ))
 }
 
 fn expected(outcomes: &[Outcome]) -> String {
@@ -324,7 +318,7 @@ fn expected(outcomes: &[Outcome]) -> String {
         "<h2>Expected and measured</h2><p>{held} of {} hold.</p><details{}><summary>one by one</summary>\
          <table><tr><th>what<th>expected<th>measured<th>unit<th>holds</tr>\n",
         outcomes.len(),
-        if outcomes.len() <= 30 { " open" } else { "" }
+        if outcomes.len() as i64 <= OPEN_MAX { " open" } else { "" }
     );
     for outcome in outcomes {
         let measured = outcome.measured.map_or_else(|| "nothing".to_owned(), rounded);

@@ -99,7 +99,7 @@ impl<'a> Scan<'a> {
             Some(key) => {
                 let name = key.get_ref();
                 let hint = match settings::find(name) {
-                    Some(_) => format!("it is a setting: put it under [settings]"),
+                    Some(_) => "it is a setting: put it under [settings]".to_owned(),
                     None => meant(name, asked.iter().copied()),
                 };
                 Err(self.source.wrong(&key.span(), format!("`{name}` means nothing here; {hint}")))

@@ -15,7 +15,10 @@ const BEGINNING: &str = include_str!("starting.toml");
 pub fn starting_file() -> String {
     let mut text = BEGINNING.to_owned();
     text.push_str("\n# Every setting, with its default; they stand under [settings], [factors], [[condition]],\n");
-    text.push_str("# [[session]] and [[session.trial]]. Those marked * may differ by player: player.1.ping = \"50 ms\".\n");
+    text.push_str(
+        "# [[session]] and [[session.trial]]. Those marked * may differ by player: player.1.ping = \
+        \"50 ms\".\n",
+    );
     for row in SETTINGS {
         let mark = if row.scope == Scope::Trial { "" } else { " *" };
         let _ = writeln!(

@@ -14,77 +14,80 @@ fn wrong(text: &str) -> String {
     wrong.expect_err("something is wrong").to_string()
 }
 
+/// A text, and what is told of it.
+const CASES: &[(&str, &str)] = &[
+    ("title = \"x\"", "line 1, column 1: an experiment asks something: question = \"...\""),
+    (
+        "question = \"?\"\nsed = 3",
+        "line 2, column 1: `sed` means nothing here; did you mean `seed`?",
+    ),
+    (
+        "question = \"?\"\nping = 3",
+        "line 2, column 1: `ping` means nothing here; it is a setting: put it under [settings]",
+    ),
+    (
+        "question = \"?\"\n[settings]\npnig = \"3 ms\"",
+        "line 3, column 1: there is no setting `pnig`; did you mean `ping`?",
+    ),
+    (
+        "question = \"?\"\n[settings]\nping = 50",
+        "line 3, column 8: `ping` needs its unit: \"50 ms\"",
+    ),
+    (
+        "question = \"?\"\n[settings]\nping = \"50 Hz\"",
+        "line 3, column 8: `ping` is not measured in `Hz`: it takes ms or s or min",
+    ),
+    (
+        "question = \"?\"\n[settings]\nloss = \"120 %\"",
+        "line 3, column 8: `loss` cannot be 120 %: it is a share from 0 to 100 %, such as \"2 %\"",
+    ),
+    (
+        "question = \"?\"\n[settings]\nmodel = \"half-life\"",
+        "line 3, column 9: `model` cannot be `half-life`: did you mean `half_life`?",
+    ),
+    (
+        "question = \"?\"\n[settings]\nplayer.2.model = \"quake\"",
+        "line 3, column 10: `model` is the same for all players",
+    ),
+    (
+        "question = \"?\"\n[settings]\nmodel = \"rollback\"\nplayers = 9",
+        "line 4, column 11: 9 players: in lockstep 2 to 8 can play",
+    ),
+    (
+        "question = \"?\"\n[settings]\nsnapshot_rate = \"90 Hz\"",
+        "line 3, column 17: `snapshot_rate` is at most one a tick",
+    ),
+    (
+        "question = \"?\"\n[factors]\nping = \"5 ms\"",
+        "line 3, column 8: `ping` is a list of its levels: [...]",
+    ),
+    (
+        "question = \"?\"\n[factors]\nping = [\"5 ms\", \"5 ms\"]",
+        "line 3, column 17: `ping` has this level twice",
+    ),
+    (
+        "question = \"?\"\n[[expect]]\nmetric = \"accuracies\"",
+        "line 3, column 10: there is no metric `accuracies`; did you mean `accuracy`?",
+    ),
+    (
+        "question = \"?\"\n[[expect]]\nmetric = \"accuracy\"\nequals = \"1 +\"\nwithin = 1",
+        "line 4, column 10: a number or a name is missing at the end",
+    ),
+    ("question = \"?\"\nseed = = 3", "line 2, column 8: extra `=`, expected nothing"),
+    (
+        "question = \"?\"\n[[settings.change]]\nping = \"5 ms\"",
+        "line 2, column 1: a change says when: at = \"10 s\"",
+    ),
+    (
+        "question = \"?\"\n[figure]\nmetric = \"kills\"\nover = \"ping\"\n[factors]\nloss = [\"0 %\"]",
+        "line 4, column 9: `ping` is no factor here; known are loss",
+    ),
+];
+
 #[test]
 fn what_is_wrong_with_a_file_is_told_with_line_column_and_a_suggestion() {
-    for (text, told) in [
-        ("title = \"x\"", "line 1, column 1: an experiment asks something: question = \"...\""),
-        (
-            "question = \"?\"\nsed = 3",
-            "line 2, column 1: `sed` means nothing here; did you mean `seed`?",
-        ),
-        (
-            "question = \"?\"\nping = 3",
-            "line 2, column 1: `ping` means nothing here; it is a setting: put it under [settings]",
-        ),
-        (
-            "question = \"?\"\n[settings]\npnig = \"3 ms\"",
-            "line 3, column 1: there is no setting `pnig`; did you mean `ping`?",
-        ),
-        (
-            "question = \"?\"\n[settings]\nping = 50",
-            "line 3, column 8: `ping` needs its unit: \"50 ms\"",
-        ),
-        (
-            "question = \"?\"\n[settings]\nping = \"50 Hz\"",
-            "line 3, column 8: `ping` is not measured in `Hz`: it takes ms or s or min",
-        ),
-        (
-            "question = \"?\"\n[settings]\nloss = \"120 %\"",
-            "line 3, column 8: `loss` cannot be 120 %: it is a share from 0 to 100 %, such as \"2 %\"",
-        ),
-        (
-            "question = \"?\"\n[settings]\nmodel = \"half-life\"",
-            "line 3, column 9: `model` cannot be `half-life`: did you mean `half_life`?",
-        ),
-        (
-            "question = \"?\"\n[settings]\nplayer.2.model = \"quake\"",
-            "line 3, column 10: `model` is the same for all players",
-        ),
-        (
-            "question = \"?\"\n[settings]\nmodel = \"rollback\"\nplayers = 9",
-            "line 4, column 11: 9 players: in lockstep 2 to 8 can play",
-        ),
-        (
-            "question = \"?\"\n[settings]\nsnapshot_rate = \"90 Hz\"",
-            "line 3, column 17: `snapshot_rate` is at most one a tick",
-        ),
-        (
-            "question = \"?\"\n[factors]\nping = \"5 ms\"",
-            "line 3, column 8: `ping` is a list of its levels: [...]",
-        ),
-        (
-            "question = \"?\"\n[factors]\nping = [\"5 ms\", \"5 ms\"]",
-            "line 3, column 17: `ping` has this level twice",
-        ),
-        (
-            "question = \"?\"\n[[expect]]\nmetric = \"accuracies\"",
-            "line 3, column 10: there is no metric `accuracies`; did you mean `accuracy`?",
-        ),
-        (
-            "question = \"?\"\n[[expect]]\nmetric = \"accuracy\"\nequals = \"1 +\"\nwithin = 1",
-            "line 4, column 10: a number or a name is missing at the end",
-        ),
-        ("question = \"?\"\nseed = = 3", "line 2, column 8: extra `=`, expected nothing"),
-        (
-            "question = \"?\"\n[[settings.change]]\nping = \"5 ms\"",
-            "line 2, column 1: a change says when: at = \"10 s\"",
-        ),
-        (
-            "question = \"?\"\n[figure]\nmetric = \"kills\"\nover = \"ping\"\n[factors]\nloss = [\"0 %\"]",
-            "line 4, column 9: `ping` is no factor here; known are loss",
-        ),
-    ] {
-        assert_eq!(wrong(text), told, "{text}");
+    for (text, told) in CASES {
+        assert_eq!(wrong(text), *told, "{text}");
     }
     let map = wrong("question = \"?\"\n[settings]\nmap = \"attic\"");
     assert!(map.starts_with("line 3, column 7: there is no map \"attic\""), "{map}");

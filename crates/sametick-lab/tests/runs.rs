@@ -1,5 +1,5 @@
-//! Runs repeat bit for bit on one core and many, in one piece, in parts or after a kill; and the log says what scripts of
-//! FPSci ask it.
+//! Runs repeat bit for bit on one core and many, in one piece, in parts or after a kill; and the log says what scripts
+//! of FPSci ask it.
 
 mod common;
 
@@ -67,7 +67,8 @@ fn a_run_that_is_killed_at_any_moment_leaves_whole_trials_and_goes_on_to_the_sam
         // Before the file is made there is nothing to open.
         let Ok(log) = Log::read(&killed) else { continue };
         let trials = log.done().expect("it is read");
-        let is_whole = "SELECT COUNT(*) FROM trial t WHERE (SELECT COUNT(*) FROM player p WHERE p.trial = t.trial) = 2 \
+        let is_whole = "SELECT COUNT(*) FROM trial t WHERE (SELECT COUNT(*) FROM player p WHERE p.trial = \
+            t.trial) = 2 \
                         AND (SELECT MAX(second) FROM second s WHERE s.trial = t.trial) = 2";
         let counted: usize =
             log.connection.query_row(is_whole, [], |row| row.get::<_, i64>(0)).expect("it is read")
@@ -100,12 +101,14 @@ fn every_row_carries_its_trial_and_scripts_of_fpsci_find_what_they_ask_for() {
     let number = |sql: &str| -> f64 {
         log.connection.query_row(sql, [], |row| row.get(0)).unwrap_or_else(|e| panic!("{sql}: {e}"))
     };
-    let rate = "SELECT 1.0 * SUM(event IN ('hit', 'destroy')) / SUM(event IN ('hit', 'destroy', 'miss')) FROM Player_Action";
+    let rate = "SELECT 1.0 * SUM(event IN ('hit', 'destroy')) / SUM(event IN ('hit', 'destroy', 'miss')) FROM \
+        Player_Action";
     assert!(number(rate) > 0.9, "who aims at what it sees hits: {}", number(rate));
     let seconds = "SELECT (julianday(end_time) - julianday(start_time)) * 86400 FROM Trials";
     assert!((number(seconds) - 4.0).abs() < 0.01);
     // The windows of time that its importers join by hold what the trial's key does.
-    let by_time = "SELECT COUNT(*) FROM Player_Action a JOIN Trials t ON a.time >= t.start_time AND a.time <= t.end_time";
+    let by_time = "SELECT COUNT(*) FROM Player_Action a JOIN Trials t ON a.time >= t.start_time AND a.time <= \
+        t.end_time";
     let by_key = "SELECT COUNT(*) FROM Player_Action a JOIN Trials t ON a.trial = t.trial";
     assert!((number(by_time) - number(by_key)).abs() < 1.5 && number(by_key) > 400.0);
     for view in [
@@ -177,7 +180,8 @@ fn an_expectation_fails_where_the_log_says_otherwise() {
 #[test]
 fn no_interval_shrinks_when_every_shot_is_stored_twice() {
     let folder = Folder::new("twice");
-    let text = "question = \"?\"\nrepetitions = 4\n[settings]\nplay = \"scene\"\nduration = \"2 s\"\nwarm_up = \"6 s\"\nmodel = \"quake3\"\njitter = \"30 ms\"";
+    let text = "question = \"?\"\nrepetitions = 4\n[settings]\nplay = \"scene\"\nduration = \"2 s\"\nwarm_up \
+        = \"6 s\"\nmodel = \"quake3\"\njitter = \"30 ms\"";
     let (log, _) = run_into(&folder.file("twice.db"), text, 2, (0, 1)).expect("it runs");
     let accuracy: &Metric = sametick_lab::METRICS.iter().find(|m| m.name == "accuracy").unwrap();
     let estimate = |log: &Log| {
@@ -186,8 +190,10 @@ fn no_interval_shrinks_when_every_shot_is_stored_twice() {
     };
     let before = estimate(&log);
     assert!(before.interval.is_some_and(|(low, high)| low < high), "{before:?}");
-    let columns = "trial, tick, ordinal + 1000, time_ms, player, pellets, pellets_hit, aimed, seen, present, hit, rewound_ms, \
-                   shown_x, shown_y, shown_z, own_x, own_y, own_z, served_x, served_y, served_z, is_behind_cover, lead_m, lead_rewound_m";
+    let columns = "trial, tick, ordinal + 1000, time_ms, player, pellets, pellets_hit, aimed, seen, present, \
+        hit, rewound_ms, \
+                   shown_x, shown_y, shown_z, own_x, own_y, own_z, served_x, served_y, served_z, \
+                   is_behind_cover, lead_m, lead_rewound_m";
     log.connection
         .execute(&format!("INSERT INTO shot SELECT {columns} FROM shot"), [])
         .expect("twice");

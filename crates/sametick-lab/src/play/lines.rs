@@ -174,7 +174,8 @@ mod tests {
     #[test]
     fn lines_step_and_ramp_during_a_trial() {
         let settings = settings(
-            "ping = \"0 ms\"\n[[settings.change]]\nat = \"2 s\"\nping = \"40 ms\"\n[[settings.change]]\nat = \"4 s\"\nover = \"2 s\"\nplayer.1.ping = \"240 ms\"",
+            "ping = \"0 ms\"\n[[settings.change]]\nat = \"2 s\"\nping = \"40 ms\"\n[[settings.change]]\nat = \
+                \"4 s\"\nover = \"2 s\"\nplayer.1.ping = \"240 ms\"",
         );
         let at = |player, ms| delay_ms(&settings, player, true, ms);
         assert_eq!(

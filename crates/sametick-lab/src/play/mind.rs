@@ -1,4 +1,4 @@
-//! Who plays: bots that fight, and scripts of two. And the grounds that trials are played on, made once for all of them.
+//! Who plays: bots that fight, and scripts of two. And the grounds that trials are played on, made once for all.
 
 use crate::plan::Trial;
 use crate::scan::map_text;
