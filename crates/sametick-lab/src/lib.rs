@@ -77,8 +77,8 @@ pub use play::{Carrier, Library, NewCarrier, Simulated, play};
 pub use plot::{Plot, Point, Series};
 pub use report::{compare, report};
 pub use rows::{
-    CommandRow, HitRow, LineRow, PlayerRow, ROWS_MAX, SecondRow, ShotRow, StateRow, TrialLog,
-    ViewRow,
+    CommandRow, HitRow, LineRow, PlayerRow, ROWS_MAX, SecondRow, ShotRow, SightingRow, StateRow,
+    TrialLog, ViewRow,
 };
 pub use run::{How, Progress, QUEUE_TRIALS_MAX, Ran, read_file, run};
 pub use schema::SCHEMA_VERSION;

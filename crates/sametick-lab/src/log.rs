@@ -355,6 +355,12 @@ impl Log {
 
     fn insert_ticks(&self, trial: &Trial, log: &TrialLog) -> rusqlite::Result<()> {
         let float = |number: f32| Cell::Real(f64::from(number));
+        for (ordinal, row) in (0..).zip(&log.sightings) {
+            let time = Cell::Real(row.time_ms);
+            let who = [integer(row.player), integer(row.of)];
+            let cells = [integer(trial.number), integer(ordinal), time].into_iter().chain(who);
+            self.insert("sighting", cells.collect())?;
+        }
         for row in &log.states {
             let [x, y, z] = row.place.map(float);
             self.insert(

@@ -95,6 +95,16 @@ pub const METRICS: &[Metric] = &[
         sql: "SELECT trial, AVG(lead_m - lead_rewound_m) FROM shot WHERE lead_m IS NOT NULL GROUP BY trial",
     },
     Metric {
+        name: "peekers_advantage",
+        unit: "ms",
+        help: "In the corner scene: from when the peeker (player 2) sees the holder on its own screen to when the \
+               holder (player 1) sees the peeker on its own.",
+        sql: "WITH p AS (SELECT trial, time_ms FROM sighting WHERE player = 2 AND of_player = 1) \
+              SELECT p.trial, AVG((SELECT MIN(h.time_ms) FROM sighting h WHERE h.trial = p.trial AND h.player = 1 \
+              AND h.of_player = 2 AND h.time_ms > p.time_ms - 50 AND h.time_ms < p.time_ms + 1000) - p.time_ms) \
+              FROM p GROUP BY p.trial",
+    },
+    Metric {
         name: "own_delay",
         unit: "ms",
         help: "From a command to its effect on the player's own screen.",

@@ -20,6 +20,8 @@ pub struct TrialLog {
     pub shots: Vec<ShotRow>,
     /// Every wound.
     pub hits: Vec<HitRow>,
+    /// Everyone who came into sight, in scenes.
+    pub sightings: Vec<SightingRow>,
     /// Every player at every tick, if asked for.
     pub states: Vec<StateRow>,
     /// What every screen showed, if asked for.
@@ -192,6 +194,17 @@ pub struct HitRow {
     pub amount: u32,
     /// Whether it was the last.
     pub is_kill: bool,
+}
+
+/// The moment at which somebody comes into a player's sight on its own screen.
+#[derive(Clone, Debug, Default)]
+pub struct SightingRow {
+    /// Since the logged time began.
+    pub time_ms: f64,
+    /// On whose screen.
+    pub player: u32,
+    /// Who.
+    pub of: u32,
 }
 
 /// A player at a tick, as the server has it.

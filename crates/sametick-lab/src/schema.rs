@@ -224,6 +224,18 @@ pub(crate) const TABLES: &[Table] = &[
         key: "trial, tick, player",
     },
     Table {
+        name: "sighting",
+        help: "In scenes: the moment at which somebody comes into a player's sight on its own screen.",
+        columns: &[
+            ("trial", INTEGER, "which trial"),
+            ("ordinal", INTEGER, "from 0, by time"),
+            ("time_ms", REAL, "since logging began"),
+            ("player", INTEGER, "on whose screen"),
+            ("of_player", INTEGER, "who"),
+        ],
+        key: "trial, ordinal",
+    },
+    Table {
         name: "state",
         help: "Every player at every tick as the server has it (setting log_states).",
         columns: &[

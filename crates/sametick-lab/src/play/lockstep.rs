@@ -293,6 +293,7 @@ impl<'a> Meeting<'a> {
             served: &owns,
             numbers: &self.numbers,
             logs_views: self.trial.settings.flag("log_views"),
+            sights: None,
         };
         let machine = &mut self.machines[index];
         while machine.next_frame <= now {

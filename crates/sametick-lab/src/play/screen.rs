@@ -1,10 +1,10 @@
 //! What one player's screen shows, measured frame by frame: how late its own commands are seen, and how far off the
 //! others are.
 
-use crate::rows::{SecondRow, TrialLog, ViewRow};
+use crate::rows::{SecondRow, SightingRow, TrialLog, ViewRow};
 use sametick::{Time, World};
 use sametick_arena::scenes::RUN_SPEED;
-use sametick_arena::vector::{Vector, along, direction, dot, length, subtract, unit};
+use sametick_arena::vector::{Bounds, Vector, along, direction, dot, length, subtract, unit};
 use sametick_arena::{Command, Content, Entity, Fighter};
 use std::collections::{BTreeMap, VecDeque};
 use std::f32::consts::TAU;
@@ -60,6 +60,8 @@ pub(crate) struct Truth<'a> {
     /// The player, counted from 1, of each number in the game.
     pub(crate) numbers: &'a BTreeMap<u16, u32>,
     pub(crate) logs_views: bool,
+    /// Where it is played, if it matters who sees whom.
+    pub(crate) sights: Option<&'a Content>,
 }
 
 /// One player's screen.
@@ -72,6 +74,7 @@ pub(crate) struct Screen {
     aims: VecDeque<Aim>,
     asked_yaw: Option<u16>,
     before: BTreeMap<u32, Vector>,
+    in_sight: BTreeMap<u32, bool>,
 }
 
 impl Screen {
@@ -97,6 +100,32 @@ impl Screen {
                 self.notice(now, word(own_yaw.unwrap_or(fighter.yaw)));
             } else if truth.time_ms >= 0.0 {
                 self.compare(player, fighter, truth, log);
+            }
+        }
+        if let Some(content) = truth.sights {
+            self.sight(picture, content, truth, log);
+        }
+    }
+
+    /// Takes down who has come into sight: a straight line from the own eye to its middle is free.
+    fn sight(
+        &mut self,
+        picture: &World<Entity>,
+        content: &Content,
+        truth: &Truth<'_>,
+        log: &mut TrialLog,
+    ) {
+        let Some(own) = self.own.filter(|own| own.is_alive) else { return };
+        let eye = sametick_arena::body::eye(own.place, false);
+        for (_, fighter) in picture.all::<Fighter>() {
+            let other = truth.numbers.get(&fighter.player).copied();
+            let Some(of) = other.filter(|of| *of != self.player) else { continue };
+            let middle = fighter.bounds().map(Bounds::centre);
+            let sees = middle.is_some_and(|middle| content.map.visible(eye, middle));
+            let saw = self.in_sight.insert(of, sees);
+            if sees && saw == Some(false) && truth.time_ms >= 0.0 {
+                let row = SightingRow { time_ms: truth.time_ms, player: self.player, of };
+                TrialLog::keep(&mut log.sightings, &mut log.dropped, row);
             }
         }
     }

@@ -381,6 +381,7 @@ impl<'a> Match<'a> {
     /// Draws a picture, measures it, and lets the player decide by it.
     fn frame(&mut self, index: usize, now: Time) {
         let time_ms = self.time_ms();
+        let is_scene = matches!(self.guests[index].mind, Mind::Script(_));
         let owns: Vec<Option<Own>> = self.guests.iter().map(|guest| guest.screen.own).collect();
         let truth = Truth {
             time_ms,
@@ -389,6 +390,7 @@ impl<'a> Match<'a> {
             served: &self.served,
             numbers: &self.numbers,
             logs_views: self.trial.settings.flag("log_views"),
+            sights: is_scene.then_some(&*self.ground.content),
         };
         let guest = &mut self.guests[index];
         while guest.next_frame <= now {
