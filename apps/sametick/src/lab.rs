@@ -6,8 +6,8 @@ use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
 use clap::{Args, Subcommand, value_parser};
 use sametick_lab::{
-    Experiment, How, Log, NewCarrier, Outcome, Plan, Progress, Simulated, compare, metrics_table,
-    outcomes, read_file, report, run, settings_table, starting_file,
+    Experiment, How, Log, NewCarrier, Outcome, Plan, Progress, Simulated, compare, figure,
+    metrics_table, outcomes, read_file, report, run, settings_table, starting_file,
 };
 use serde_json::{Value, json};
 use std::io::{IsTerminal, Write};
@@ -45,6 +45,23 @@ pub(crate) enum Lab {
         database: PathBuf,
         /// Where the page goes
         #[arg(short, long, default_value = "report.html")]
+        output: PathBuf,
+    },
+    /// Draw metrics over a factor, for a document
+    Figure {
+        /// What `lab run` wrote
+        database: PathBuf,
+        /// Which metrics, one picture each
+        #[arg(long, value_delimiter = ',', required = true)]
+        metrics: Vec<String>,
+        /// Over which factor
+        #[arg(long)]
+        over: String,
+        /// A line for each level of this factor
+        #[arg(long)]
+        series: Option<String>,
+        /// Where the picture goes
+        #[arg(short, long, default_value = "figure.svg")]
         output: PathBuf,
     },
     /// Write every table of a database as CSV
@@ -136,6 +153,11 @@ pub(crate) fn run_lab(lab: &Lab) -> anyhow::Result<()> {
             let name = database.with_extension("toml");
             let command = format!("sametick lab run {} -o {}", name.display(), database.display());
             write(output, &report(&log, &command)?)?;
+            crate::print(&format!("wrote {}\n", output.display()))
+        }
+        Lab::Figure { database, metrics, over, series, output } => {
+            let log = Log::read(database)?;
+            write(output, &figure(&log, metrics, over, series.as_deref())?)?;
             crate::print(&format!("wrote {}\n", output.display()))
         }
         Lab::Export { database, output } => {

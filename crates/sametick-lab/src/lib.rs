@@ -75,7 +75,7 @@ pub use metrics::{METRICS, Metric};
 pub use plan::{Condition, Plan, TRIALS_MAX, Trial};
 pub use play::{Carrier, Library, NewCarrier, Simulated, play};
 pub use plot::{Plot, Point, Series};
-pub use report::{compare, report};
+pub use report::{compare, figure, report};
 pub use rows::{
     CommandRow, HitRow, LineRow, PlayerRow, ROWS_MAX, SecondRow, ShotRow, SightingRow, StateRow,
     TrialLog, ViewRow,

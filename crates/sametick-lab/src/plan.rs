@@ -8,8 +8,9 @@ use sametick::record::mix;
 
 /// The most trials of an experiment.
 pub const TRIALS_MAX: usize = 1_000_000;
-/// What a player costs one core for each second of play, measured on a match of eight bots.
-const CORE_SECONDS_PER_PLAYER_SECOND: f64 = 0.002;
+/// What a player costs one core for each second of play, in seconds: with a server, in lockstep, guessing ahead, and in
+/// FPSci's format for each other player. Measured; only for telling how long a run will take.
+const COSTS: [f64; 4] = [0.002, 0.008, 0.016, 0.000_03];
 
 /// Every trial that will be run.
 #[derive(Clone, Debug)]
@@ -178,8 +179,14 @@ impl Plan {
     pub fn guessed_seconds(&self, cores: usize) -> f64 {
         let cost = |trial: &Trial| {
             let players = f64::from(trial.settings.players());
-            let crowd = 1.0 + players / 64.0;
-            players * crowd * trial.played_ms() / 1000.0 * CORE_SECONDS_PER_PLAYER_SECOND
+            let model = trial.settings.text("model");
+            let each = match trial.settings.text("play") {
+                "fpsci" => COSTS[3] * players,
+                _ if model == "rollback" => COSTS[2],
+                _ if Setup::named(model).is_some() => COSTS[1],
+                _ => COSTS[0] * (1.0 + players / 64.0),
+            };
+            players * each * trial.played_ms() / 1000.0
         };
         self.trials.iter().map(cost).sum::<f64>() / cores.max(1) as f64
     }

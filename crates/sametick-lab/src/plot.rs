@@ -10,6 +10,9 @@ const RIGHT: f64 = 150.0;
 const TOP: f64 = 16.0;
 const BOTTOM: f64 = 52.0;
 const TICKS: usize = 5;
+/// What a picture needs where no page says it.
+const STYLE: &str = "<style>text{font:12px system-ui,sans-serif;fill:#1f2937}.grid{stroke:#e5e7eb}\
+                     .axis{stroke:#111827}</style>\n";
 /// By series.
 const COLOURS: [&str; 12] = [
     "#0b5d8a", "#c2410c", "#3f7d20", "#7b2d8b", "#a16207", "#0f766e", "#9f1239", "#475569",
@@ -62,7 +65,8 @@ impl Plot {
         let y =
             |at: f64| HEIGHT - BOTTOM - (at - low_y) / (high_y - low_y) * (HEIGHT - TOP - BOTTOM);
         let mut svg = format!(
-            "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{} over {}\">\n",
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" \
+             height=\"{HEIGHT}\" role=\"img\" aria-label=\"{} over {}\">\n{STYLE}",
             escaped(&self.y_title),
             escaped(&self.x_title)
         );
@@ -134,6 +138,21 @@ impl Plot {
             escaped(&self.y_title)
         );
     }
+}
+
+/// Plots side by side, two in a row, on white.
+pub(crate) fn panels(plots: &[Plot]) -> String {
+    let rows = plots.len().div_ceil(2) as f64;
+    let (width, height) = (2.0 * WIDTH, rows * HEIGHT);
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" role=\"img\">\n\
+         <rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n"
+    );
+    for (index, plot) in plots.iter().enumerate() {
+        let (x, y) = ((index % 2) as f64 * WIDTH, (index / 2) as f64 * HEIGHT);
+        let _ = writeln!(svg, "<g transform=\"translate({x} {y})\">{}</g>", plot.svg());
+    }
+    svg + "</svg>\n"
 }
 
 fn draw(

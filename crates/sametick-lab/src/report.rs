@@ -6,7 +6,7 @@ use crate::expectations::{Outcome, outcomes};
 use crate::experiment::Experiment;
 use crate::log::{Log, LogError};
 use crate::metrics::{self, METRICS, Metric};
-use crate::plot::{Plot, Series, escaped};
+use crate::plot::{Plot, Series, escaped, panels};
 use crate::schema::TABLES;
 use crate::value::Plain;
 use serde_json::Value as Json;
@@ -262,6 +262,33 @@ impl Figure {
             if difference.units == 1 { "" } else { "s" }
         ))
     }
+}
+
+/// Metrics over a factor, a picture each, two in a row: for a document.
+pub fn figure(
+    log: &Log,
+    names: &[String],
+    over: &str,
+    series: Option<&str>,
+) -> Result<String, LogError> {
+    let analysis = Analysis::new(log)?;
+    let mut plots = Vec::new();
+    for name in names {
+        let Some(metric) = metrics::find(name) else {
+            return Err(LogError(format!(
+                "there is no metric {name:?}: `lab list` names them all"
+            )));
+        };
+        for factor in [Some(over), series].into_iter().flatten() {
+            if !analysis.factors().iter().any(|known| known == factor) {
+                let known = analysis.factors().join(", ");
+                return Err(LogError(format!("{factor:?} is no factor here; there are {known}")));
+            }
+        }
+        let figure = Figure { metric, over: over.to_owned(), series: series.map(str::to_owned) };
+        plots.push(figure.plot(log, &analysis)?);
+    }
+    Ok(panels(&plots))
 }
 
 fn asked(log: &Log) -> Result<String, LogError> {
