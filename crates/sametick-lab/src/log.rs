@@ -2,7 +2,7 @@
 
 use crate::experiment::Experiment;
 use crate::plan::{Plan, Trial};
-use crate::rows::TrialLog;
+use crate::rows::{ShotRow, TrialLog};
 use crate::schema::{SCHEMA_VERSION, TABLES, Table, views};
 use rusqlite::types::Value as Cell;
 use rusqlite::{Connection, OpenFlags, params_from_iter};
@@ -321,11 +321,13 @@ impl Log {
     }
 
     fn insert_shots(&self, trial: &Trial, log: &TrialLog) -> rusqlite::Result<()> {
-        let mut last = (0, 0);
-        for row in &log.shots {
-            // More than one look at the same tick must not name two shots alike.
-            let ordinal = if last.0 == row.tick { row.ordinal.max(last.1) } else { row.ordinal };
-            last = (row.tick, ordinal + 1);
+        // Who guesses ahead learns of shots late and out of order.
+        let mut shots: Vec<&ShotRow> = log.shots.iter().collect();
+        shots.sort_by_key(|shot| shot.tick);
+        let mut last = (u32::MAX, 0);
+        for row in shots {
+            let ordinal = if last.0 == row.tick { last.1 + 1 } else { 0 };
+            last = (row.tick, ordinal);
             let mut cells = vec![
                 integer(trial.number),
                 integer(row.tick),

@@ -8,6 +8,7 @@ use crate::log::{Log, LogError};
 use crate::metrics::{self, METRICS, Metric};
 use crate::plot::{Plot, Series, escaped, panels};
 use crate::schema::TABLES;
+use crate::settings;
 use crate::value::Plain;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -245,7 +246,11 @@ impl Figure {
             off if off < 0.0 => "fell",
             _ => "stayed",
         };
-        let (name, over) = (words(self.metric.name), words(&self.over));
+        let (name, over) = (words(self.metric.name), self.over.replace('_', " "));
+        let level = |level: &Json| match level {
+            Json::Number(_) => format!("{}{}", shown(level), unit_of(&self.over)),
+            level => shown(level),
+        };
         let interval = match difference.interval {
             Some((low, high)) => format!(", 95 % interval {} to {}", number(low), number(high)),
             None => ", without an interval".to_owned(),
@@ -253,9 +258,9 @@ impl Figure {
         Ok(format!(
             "{name} {moved} from {} {unit} at {over} {} to {} {unit} at {}: {}{interval}, {} {}{}.",
             number(mean(&before)),
-            shown(first),
+            level(first),
             number(mean(&after)),
-            shown(last),
+            level(last),
             signed(difference.mean),
             difference.units,
             analysis.unit,
@@ -476,12 +481,16 @@ fn words(name: &str) -> String {
 
 /// A factor with its unit.
 fn titled(factor: &str) -> String {
-    let name = factor.rsplit('.').next().unwrap_or(factor);
-    let unit = crate::settings::find(name).map_or("", |row| row.kind.unit());
-    match unit.trim() {
+    match unit_of(factor).trim() {
         "" => factor.to_owned(),
         unit => format!("{factor}, {unit}"),
     }
+}
+
+/// The unit of a factor's levels.
+fn unit_of(factor: &str) -> &'static str {
+    let name = factor.rsplit('.').next().unwrap_or(factor);
+    settings::find(name).map_or("", |row| row.kind.unit())
 }
 
 fn shown(level: &Json) -> String {

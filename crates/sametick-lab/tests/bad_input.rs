@@ -196,6 +196,20 @@ fn databases_that_are_not_ours_or_in_use_are_refused_in_a_sentence() {
 }
 
 #[test]
+fn shots_that_are_told_late_and_out_of_order_are_all_kept() {
+    let folder = Folder::new("late");
+    let (experiment, plan) = read(SMALL);
+    let log = Log::write(&folder.file("late.db"), &experiment, &plan).expect("a log");
+    let shot = |tick, player| sametick_lab::ShotRow { tick, player, ..Default::default() };
+    let shots = vec![shot(7, 1), shot(9, 2), shot(7, 2), shot(8, 1), shot(7, 1)];
+    let rows = sametick_lab::TrialLog { shots, ..Default::default() };
+    log.add(&plan.trials[0], &rows, None).expect("they are written");
+    let sql = "SELECT group_concat(tick || '.' || ordinal || '.' || player, ' ') FROM shot";
+    let told: String = log.connection.query_row(sql, [], |row| row.get(0)).expect("they are read");
+    assert_eq!(told, "7.0.1 7.1.2 7.2.1 8.0.1 9.0.2");
+}
+
+#[test]
 fn a_full_disk_loses_no_trial_that_was_whole() {
     let folder = Folder::new("full");
     let path = folder.file("full.db");
