@@ -102,7 +102,7 @@ impl Plot {
     ) {
         let (bottom, right) = (HEIGHT - BOTTOM, WIDTH - RIGHT);
         for at in ticks(low_y, high_y) {
-            let (place, text) = (y(at), escaped(&Plain(at).to_string()));
+            let (place, text) = (y(at), short(at));
             let _ = writeln!(
                 svg,
                 "<line class=\"grid\" x1=\"{LEFT}\" y1=\"{place:.1}\" x2=\"{right}\" y2=\"{place:.1}\"/>\
@@ -223,6 +223,15 @@ fn ticks(low: f64, high: f64) -> Vec<f64> {
         .collect()
 }
 
+/// A number at an axis: thousands in short.
+fn short(number: f64) -> String {
+    match number.abs() {
+        size if size >= 1e7 => format!("{} M", Plain(number / 1e6)),
+        size if size >= 1e4 => format!("{} k", Plain(number / 1e3)),
+        _ => Plain(number).to_string(),
+    }
+}
+
 /// Text that means nothing to a page.
 pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
@@ -239,6 +248,7 @@ mod tests {
     #[test]
     fn ticks_are_round_and_lie_within() {
         assert_eq!(ticks(0.0, 250.0), [0.0, 50.0, 100.0, 150.0, 200.0, 250.0]);
+        assert_eq!([0.5, 250.0, 50_000.0, 3e9].map(short), ["0.5", "250", "50 k", "3000 M"]);
         assert_eq!(ticks(0.0, 0.9), [0.0, 0.2, 0.4, 0.6000000000000001, 0.8]);
     }
 
