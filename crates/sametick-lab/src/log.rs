@@ -56,12 +56,14 @@ impl Log {
     /// is written to by another lab, is refused.
     pub fn write(path: &Path, experiment: &Experiment, plan: &Plan) -> Result<Self, LogError> {
         let lock = lock(path)?;
-        let is_new = !path.exists() || std::fs::metadata(path).is_ok_and(|file| file.len() == 0);
         let connection = Connection::open(path)
             .map_err(|error| LogError(format!("{} cannot be opened: {error}", path.display())))?;
         let path = path.to_owned();
         let log = Self { connection, path, _lock: Some(lock) };
-        if is_new {
+        // Asked of the database: who was killed while making it may have left a file, but nothing in it.
+        let is_new =
+            log.connection.query_row("SELECT COUNT(*) = 0 FROM sqlite_schema", [], |r| r.get(0));
+        if is_new.unwrap_or(false) {
             log.create(experiment, plan)?;
         } else {
             log.check()?;
