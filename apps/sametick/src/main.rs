@@ -8,6 +8,7 @@ mod content;
 mod crew;
 mod host;
 mod islands;
+mod lab;
 mod line;
 mod lockstep;
 mod matches;
@@ -43,6 +44,7 @@ const EXAMPLES: &str = "Examples:
   sametick play --game islands --open                the strategy game, in this machine's browser
   sametick theatre                                   see what everyone sees, without a match
   sametick play --alone --seconds 600                ten minutes of play without any network
+  sametick lab run experiments/preset_comparison.toml   an experiment, in virtual time
   sametick bench codec                               what a snapshot costs, stage by stage";
 
 #[derive(Subcommand)]
@@ -65,6 +67,9 @@ enum Command {
     /// Look at the recording of a match, and play it again
     #[command(after_help = replay::EXAMPLES)]
     Replay(replay::Options),
+    /// Run experiments, from a file to a figure
+    #[command(subcommand, after_help = lab::EXAMPLES)]
+    Lab(lab::Lab),
     /// Serve the theatre alone: see what everyone sees
     #[command(after_help = theatre::EXAMPLES)]
     Theatre(theatre::Options),
@@ -81,6 +86,7 @@ fn main() -> ExitCode {
         Ok(Command::Bench(bench)) => (bench::run(bench), 1),
         Ok(Command::Codec(codec)) => (codec::run(&codec), 1),
         Ok(Command::Replay(options)) => (replay::run(&options), 1),
+        Ok(Command::Lab(lab)) => (lab::run_lab(&lab), 1),
         Ok(Command::Theatre(options)) => (theatre::run(&options), REFUSED),
         Err(error) => return explain(&error),
     };

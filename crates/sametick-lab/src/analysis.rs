@@ -1,0 +1,180 @@
+//! What a log says: each metric by condition, with intervals that resample participants or seeds and never shots.
+
+use crate::log::{Log, LogError};
+use crate::metrics::Metric;
+use crate::settings::{self, Otherwise};
+use sametick::Dice;
+use serde_json::Value as Json;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How often is resampled.
+const RESAMPLES: usize = 2_000;
+
+/// A log's trials by condition.
+pub struct Analysis {
+    /// In the order of the plan.
+    pub conditions: Vec<Met>,
+    /// What intervals resample: `participant` or `seed`.
+    pub unit: String,
+    /// How many of these there are.
+    pub units: usize,
+    /// The condition and the unit of each trial that counts.
+    trials: BTreeMap<u32, (usize, u32)>,
+}
+
+/// A condition as the log has it.
+#[derive(Clone, Debug)]
+pub struct Met {
+    /// Its levels in words.
+    pub label: String,
+    /// Its levels by factor.
+    pub levels: BTreeMap<String, Json>,
+    settings: BTreeMap<String, Json>,
+}
+
+/// A mean with its interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The mean over units.
+    pub mean: f64,
+    /// Where the 95 % interval begins and ends; none with a single unit.
+    pub interval: Option<(f64, f64)>,
+    /// Of how many units.
+    pub units: usize,
+}
+
+impl Met {
+    /// A number that holds in it: a level or a setting, by name.
+    pub fn number(&self, name: &str) -> Option<f64> {
+        let said = self.levels.get(name).or_else(|| self.settings.get(name));
+        match said {
+            Some(said) => said.as_f64(),
+            None => match settings::find(name.rsplit('.').next().unwrap_or(name))?.default {
+                Otherwise::Number(number) => Some(number),
+                _ => None,
+            },
+        }
+    }
+}
+
+impl Analysis {
+    /// Reads which trial belongs where.
+    pub fn new(log: &Log) -> Result<Self, LogError> {
+        let unit: String =
+            log.connection.query_row("SELECT unit FROM experiment", [], |row| row.get(0))?;
+        let mut conditions = Vec::new();
+        let sql = "SELECT label, levels, settings FROM condition ORDER BY condition";
+        let mut statement = log.connection.prepare(sql)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let map = |at: usize| -> rusqlite::Result<BTreeMap<String, Json>> {
+                Ok(serde_json::from_str(&row.get::<_, String>(at)?).unwrap_or_default())
+            };
+            conditions.push(Met { label: row.get(0)?, levels: map(1)?, settings: map(2)? });
+        }
+        let column = if unit == "participant" { "participant" } else { "repetition" };
+        let sql = format!("SELECT trial, condition, {column} FROM trial WHERE NOT is_practice");
+        let mut statement = log.connection.prepare(&sql)?;
+        let found = statement.query_map([], |row| {
+            Ok((row.get(0)?, ((row.get::<_, u32>(1)? as usize).saturating_sub(1), row.get(2)?)))
+        })?;
+        let trials: BTreeMap<u32, (usize, u32)> = found.collect::<rusqlite::Result<_>>()?;
+        let units: BTreeSet<u32> = trials.values().map(|(_, unit)| *unit).collect();
+        Ok(Self { conditions, unit, units: units.len(), trials })
+    }
+
+    /// How many trials count.
+    pub fn trials(&self) -> usize {
+        self.trials.len()
+    }
+
+    /// The names of all factors, in alphabetical order.
+    pub fn factors(&self) -> Vec<String> {
+        let names: BTreeSet<&String> =
+            self.conditions.iter().flat_map(|condition| condition.levels.keys()).collect();
+        names.into_iter().cloned().collect()
+    }
+
+    /// A metric of each condition, unit by unit: the mean of each unit's trials.
+    pub fn by_unit(&self, log: &Log, metric: &Metric) -> Result<Vec<BTreeMap<u32, f64>>, LogError> {
+        let mut sums: Vec<BTreeMap<u32, (f64, f64)>> = vec![BTreeMap::new(); self.conditions.len()];
+        for (trial, number) in metric.of_trials(&log.connection)? {
+            if let Some((condition, unit)) = self.trials.get(&trial)
+                && let Some(sums) = sums.get_mut(*condition)
+            {
+                let sum = sums.entry(*unit).or_insert((0.0, 0.0));
+                *sum = (sum.0 + number, sum.1 + 1.0);
+            }
+        }
+        let means = |sums: BTreeMap<u32, (f64, f64)>| {
+            sums.into_iter().map(|(unit, (sum, count))| (unit, sum / count)).collect()
+        };
+        Ok(sums.into_iter().map(means).collect())
+    }
+
+    /// The estimate of each condition; none where no trial has the metric.
+    pub fn estimates(&self, log: &Log, metric: &Metric) -> Result<Vec<Option<Estimate>>, LogError> {
+        let by_unit = self.by_unit(log, metric)?;
+        Ok(by_unit
+            .iter()
+            .map(|units| estimate(&units.values().copied().collect::<Vec<_>>()))
+            .collect())
+    }
+}
+
+/// The mean of some units and its interval: percentiles of the means of resampled units.
+pub fn estimate(units: &[f64]) -> Option<Estimate> {
+    if units.is_empty() {
+        return None;
+    }
+    let mean = units.iter().sum::<f64>() / units.len() as f64;
+    let interval = (units.len() > 1).then(|| {
+        let mut dice = Dice::new(units.len() as u64, 0xb00);
+        let resampled = |dice: &mut Dice| {
+            let draw = |_| units[dice.below(units.len() as u64) as usize];
+            (0..units.len()).map(draw).sum::<f64>() / units.len() as f64
+        };
+        let mut means: Vec<f64> = (0..RESAMPLES).map(|_| resampled(&mut dice)).collect();
+        means.sort_by(f64::total_cmp);
+        (means[RESAMPLES * 25 / 1000], means[RESAMPLES * 975 / 1000 - 1])
+    });
+    Some(Estimate { mean, interval, units: units.len() })
+}
+
+/// The straight line nearest to some points: where it begins and how steep it is.
+pub fn straight(points: &[(f64, f64)]) -> Option<(f64, f64)> {
+    let count = points.len() as f64;
+    let mean = |of: &dyn Fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
+    let (x, y) = (mean(&|point| point.0), mean(&|point| point.1));
+    let spread = mean(&|point| (point.0 - x) * (point.0 - x));
+    if points.len() < 2 || spread <= 0.0 {
+        return None;
+    }
+    let slope = mean(&|point| (point.0 - x) * (point.1 - y)) / spread;
+    Some((y - slope * x, slope))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_narrows_with_units_and_not_with_what_each_of_them_has() {
+        let few = estimate(&[1.0, 2.0, 3.0, 4.0]).unwrap();
+        let many: Vec<f64> = (0..400).map(|n| f64::from(n % 4) + 1.0).collect();
+        let many = estimate(&many).unwrap();
+        let width = |estimate: &Estimate| estimate.interval.map(|(low, high)| high - low).unwrap();
+        assert!((few.mean - 2.5).abs() < 1e-9 && width(&few) > 5.0 * width(&many));
+        let expected = 2.0 * 1.96 * 1.118 / 20.0;
+        assert!((width(&many) - expected).abs() < 0.15 * expected, "{many:?}");
+        assert_eq!(estimate(&[3.0]).unwrap().interval, None);
+        assert_eq!(estimate(&[]), None);
+    }
+
+    #[test]
+    fn a_straight_line_is_found() {
+        let (begin, slope) = straight(&[(0.0, 1.0), (10.0, 3.0), (20.0, 5.0)]).unwrap();
+        assert!((begin - 1.0).abs() < 1e-9 && (slope - 0.2).abs() < 1e-9);
+        assert_eq!(straight(&[(1.0, 1.0), (1.0, 2.0)]), None);
+    }
+}

@@ -1,0 +1,89 @@
+//! The lab of Sametick: experiments, from a file to a figure. An experiment is a TOML file with a question; it is
+//! planned, run with bots in virtual time (or over a carrier of one's own), logged to one SQLite file and reported as
+//! one page.
+//!
+//! ```
+//! use sametick_lab::{Experiment, How, Log, Plan, Simulated, outcomes, report, run};
+//! use std::sync::atomic::AtomicBool;
+//!
+//! let file = r#"
+//! question = "What does a client send in FPSci's format?"
+//! [settings]
+//! play = "fpsci"
+//! duration = "2 s"
+//! [factors]
+//! tick_rate = ["30 Hz", "60 Hz"]
+//! [[expect]]
+//! metric = "frame_bytes"
+//! equals = 63
+//! within = "1 %"
+//! "#;
+//! let experiment = Experiment::read(file, ".".as_ref(), false)?;
+//! let plan = Plan::new(&experiment)?;
+//! # let folder = std::env::temp_dir().join(format!("sametick-lab-doc-{}", std::process::id()));
+//! # std::fs::create_dir_all(&folder)?;
+//! let log = Log::write(&folder.join("frames.db"), &experiment, &plan)?;
+//! let how = How { threads: 1, shard: (0, 1), is_real_time: false };
+//! let carrier = |hosts, seed| Ok(Box::new(Simulated::new(hosts, seed)) as _);
+//! run(&experiment, &plan, &log, how, &carrier, &AtomicBool::new(false), |_progress| {})?;
+//! assert!(outcomes(&experiment, &log)?.iter().all(|outcome| outcome.holds));
+//! assert!(report(&log, "sametick lab run frames.toml")?.contains("<svg"));
+//! # drop(log);
+//! # std::fs::remove_dir_all(&folder)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `value`, `settings` | what a file may say, one row a setting |
+//! | `scan`, `wrong`, `experiment` | reading a file; what is wrong with it, and where |
+//! | `square`, `plan` | orders of conditions, and every trial that will be run |
+//! | `play/` | one trial: matches and scenes with a server or in lockstep, FPSci's own format; what is measured |
+//! | `rows`, `schema`, `log` | what is logged, the tables, the file |
+//! | `run` | all trials on all cores |
+//! | `metrics`, `analysis`, `formula`, `expectations` | numbers of trials, intervals, what was expected |
+//! | `plot`, `report`, `starting` | figures, the page, the file to begin with |
+
+mod analysis;
+mod expectations;
+mod experiment;
+mod formula;
+mod log;
+mod metrics;
+mod plan;
+mod play;
+mod plot;
+mod report;
+mod rows;
+mod run;
+mod scan;
+mod schema;
+mod settings;
+mod square;
+mod starting;
+mod value;
+mod wrong;
+
+pub use analysis::{Analysis, Estimate, Met, estimate, straight};
+pub use expectations::{Outcome, outcomes};
+pub use experiment::{
+    CONDITIONS_MAX, Cells, Expectation, Experiment, Figure, Rule, Session, Tolerance, TrialKind,
+};
+pub use formula::Formula;
+pub use log::{Log, LogError, build};
+pub use metrics::{METRICS, Metric};
+pub use plan::{Condition, Plan, TRIALS_MAX, Trial};
+pub use play::{Carrier, Library, NewCarrier, Simulated, play};
+pub use plot::{Plot, Point, Series};
+pub use report::{compare, figure, report};
+pub use rows::{
+    CommandRow, HitRow, LineRow, PlayerRow, ROWS_MAX, SecondRow, ShotRow, SightingRow, StateRow,
+    TrialLog, ViewRow,
+};
+pub use run::{How, Progress, QUEUE_TRIALS_MAX, Ran, read_file, run};
+pub use schema::SCHEMA_VERSION;
+pub use settings::{Assignment, Change, Otherwise, PLAYERS_MAX, Row, SETTINGS, Scope, Settings};
+pub use square::Order;
+pub use starting::{metrics_table, settings_table, starting_file};
+pub use value::{Kind, Value};
+pub use wrong::Wrong;

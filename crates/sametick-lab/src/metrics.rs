@@ -1,0 +1,285 @@
+//! Metrics, one row each: name, unit, meaning, and how each trial's number is asked of the log.
+
+use rusqlite::Connection;
+use std::collections::BTreeMap;
+
+/// A number that each trial has.
+#[derive(Debug)]
+pub struct Metric {
+    /// As files have it.
+    pub name: &'static str,
+    /// What it is measured in.
+    pub unit: &'static str,
+    /// What it means, for the codebook.
+    pub help: &'static str,
+    /// Answers with each trial and its number.
+    pub sql: &'static str,
+}
+
+/// Every metric. A new one is a row here.
+pub const METRICS: &[Metric] = &[
+    Metric {
+        name: "accuracy",
+        unit: "%",
+        help: "Shots that hit somebody, of all that were fired; rockets are not counted.",
+        sql: "SELECT trial, 100.0 * AVG(hit IS NOT NULL) FROM shot GROUP BY trial",
+    },
+    Metric {
+        name: "hit_agreement",
+        unit: "%",
+        help: "Of the shots that hit on the shooter's screen, those that the server let hit the same.",
+        sql: "SELECT trial, 100.0 * AVG(hit IS NOT NULL AND hit = aimed) FROM shot WHERE aimed IS NOT NULL \
+            GROUP BY trial",
+    },
+    Metric {
+        name: "behind_cover",
+        unit: "%",
+        help: "Of the shots that hit, those whose victim was out of the shooter's sight on the victim's own \
+            screen.",
+        sql: "SELECT trial, 100.0 * AVG(is_behind_cover) FROM shot WHERE hit IS NOT NULL AND is_behind_cover IS \
+            NOT NULL GROUP BY trial",
+    },
+    Metric {
+        name: "shots",
+        unit: "1/min",
+        help: "Shots fired by all players.",
+        sql: "SELECT t.trial, COUNT(s.trial) * 60000.0 / t.duration_ms FROM trial t LEFT JOIN shot s USING \
+            (trial) GROUP BY t.trial",
+    },
+    Metric {
+        name: "kills",
+        unit: "1/min",
+        help: "Kills by all players.",
+        sql: "SELECT t.trial, SUM(p.kills) * 60000.0 / t.duration_ms FROM trial t JOIN player p USING (trial) \
+            WHERE p.player > 0 GROUP BY t.trial",
+    },
+    Metric {
+        name: "time_to_damage",
+        unit: "ms",
+        help: "From the first shot of a fight to its first hit; a fight is over when a shooter rests for a second.",
+        sql: "WITH s AS (SELECT *, LAG(time_ms) OVER (PARTITION BY trial, player ORDER BY tick, ordinal) AS \
+            before FROM shot), \
+              f AS (SELECT *, SUM(before IS NULL OR time_ms - before > 1000) OVER (PARTITION BY trial, player \
+              ORDER BY tick, ordinal) AS fight FROM s), \
+              g AS (SELECT trial, MIN(time_ms) AS began, MIN(CASE WHEN hit IS NOT NULL THEN time_ms END) AS \
+              struck FROM f GROUP BY trial, player, fight) \
+              SELECT trial, AVG(struck - began) FROM g WHERE struck IS NOT NULL GROUP BY trial",
+    },
+    Metric {
+        name: "time_to_kill",
+        unit: "ms",
+        help: "From the first hit on a victim since it was last whole to its death.",
+        sql: "WITH h AS (SELECT *, SUM(is_kill) OVER (PARTITION BY trial, player ORDER BY tick ROWS BETWEEN \
+            UNBOUNDED PRECEDING AND 1 PRECEDING) AS life FROM hit), \
+              l AS (SELECT trial, MIN(time_ms) AS began, MAX(CASE WHEN is_kill THEN time_ms END) AS died FROM \
+              h GROUP BY trial, player, life) \
+              SELECT trial, AVG(died - began) FROM l WHERE died IS NOT NULL GROUP BY trial",
+    },
+    Metric {
+        name: "rewound",
+        unit: "ms",
+        help: "How far back shots were judged, on average.",
+        sql: "SELECT trial, AVG(rewound_ms) FROM shot GROUP BY trial",
+    },
+    Metric {
+        name: "lead",
+        unit: "m",
+        help: "How far a target was ahead of where its shooter saw it when the shot was judged, on straight \
+            runs at full speed.",
+        sql: "SELECT trial, AVG(lead_m) FROM shot WHERE lead_m IS NOT NULL GROUP BY trial",
+    },
+    Metric {
+        name: "lead_needed",
+        unit: "m",
+        help: "The same, less what the server puts back: how far ahead of the picture one must aim.",
+        sql: "SELECT trial, AVG(lead_m - lead_rewound_m) FROM shot WHERE lead_m IS NOT NULL GROUP BY trial",
+    },
+    Metric {
+        name: "peekers_advantage",
+        unit: "ms",
+        help: "In the corner scene: from when the peeker (player 2) sees the holder on its own screen to when the \
+               holder (player 1) sees the peeker on its own.",
+        sql: "WITH p AS (SELECT trial, time_ms FROM sighting WHERE player = 2 AND of_player = 1) \
+              SELECT p.trial, AVG((SELECT MIN(h.time_ms) FROM sighting h WHERE h.trial = p.trial AND h.player = 1 \
+              AND h.of_player = 2 AND h.time_ms > p.time_ms - 50 AND h.time_ms < p.time_ms + 1000) - p.time_ms) \
+              FROM p GROUP BY p.trial",
+    },
+    Metric {
+        name: "own_delay",
+        unit: "ms",
+        help: "From a command to its effect on the player's own screen.",
+        sql: "SELECT trial, SUM(own_delay_ms) / SUM(own_delays) FROM second WHERE own_delays > 0 GROUP BY trial",
+    },
+    Metric {
+        name: "deviation",
+        unit: "m",
+        help: "Between where a screen shows another player and where that player has itself on its own screen, \
+            while it moves.",
+        sql: "SELECT trial, SUM(deviation_m) / SUM(deviations) FROM second WHERE deviations > 0 GROUP BY trial",
+    },
+    Metric {
+        name: "deviation_server",
+        unit: "m",
+        help: "Between where a screen shows another player and where the server has it, while it moves.",
+        sql: "SELECT trial, SUM(server_deviation_m) / SUM(deviations) FROM second WHERE deviations > 0 GROUP BY \
+            trial",
+    },
+    Metric {
+        name: "deviation_straight",
+        unit: "m",
+        help: "The first, of those who run straight and fast on both screens.",
+        sql: "SELECT trial, SUM(straight_m) / SUM(straights) FROM second WHERE straights > 0 GROUP BY trial",
+    },
+    Metric {
+        name: "deviation_max",
+        unit: "m",
+        help: "The largest deviation of a second, on average over seconds and players.",
+        sql: "SELECT trial, AVG(deviation_m_max) FROM second WHERE deviations > 0 GROUP BY trial",
+    },
+    Metric {
+        name: "stale",
+        unit: "%",
+        help: "Pictures that show nothing newer of a moving player than the picture before; in FPSci's format, \
+            nothing as new as without loss.",
+        sql: "SELECT trial, 100.0 * SUM(stale) / SUM(deviations) FROM second WHERE deviations > 0 GROUP BY trial",
+    },
+    Metric {
+        name: "corrections",
+        unit: "1/min",
+        help: "How often a snapshot moved a player from where it had predicted itself.",
+        sql: "SELECT t.trial, SUM(s.corrections) * 60000.0 / t.duration_ms / (SELECT COUNT(*) FROM player p \
+            WHERE p.trial = t.trial AND p.player > 0) FROM trial t JOIN second s USING (trial) WHERE s.player \
+            > 0 GROUP BY t.trial",
+    },
+    Metric {
+        name: "correction_size",
+        unit: "m",
+        help: "How far it did, on average.",
+        sql: "SELECT trial, SUM(corrected_m) / SUM(corrections) FROM second WHERE corrections > 0 GROUP BY trial",
+    },
+    Metric {
+        name: "repredicted",
+        unit: "1/s",
+        help: "Ticks that a player's machine stepped again, a second.",
+        sql: "SELECT trial, AVG(repredicted) FROM second WHERE player > 0 GROUP BY trial",
+    },
+    Metric {
+        name: "late_commands",
+        unit: "1/min",
+        help: "Commands that came too late, of each player.",
+        sql: "SELECT trial, AVG(late_commands) * 60.0 FROM second WHERE player > 0 GROUP BY trial",
+    },
+    Metric {
+        name: "stalled",
+        unit: "ms/s",
+        help: "How long a player's game stood still, a second.",
+        sql: "SELECT trial, AVG(stalled_ms) FROM second WHERE player > 0 GROUP BY trial",
+    },
+    Metric {
+        name: "server_out",
+        unit: "bit/s",
+        help: "What the server sends, application bytes; in lockstep the first player's machine.",
+        sql: "SELECT trial, AVG(bytes_out) * 8.0 FROM second WHERE player = 0 GROUP BY trial",
+    },
+    Metric {
+        name: "server_packets",
+        unit: "1/s",
+        help: "Datagrams that the server sends.",
+        sql: "SELECT trial, AVG(packets_out) FROM second WHERE player = 0 GROUP BY trial",
+    },
+    Metric {
+        name: "client_out",
+        unit: "bit/s",
+        help: "What each player's machine sends, application bytes.",
+        sql: "SELECT trial, AVG(bytes_out) * 8.0 FROM second WHERE player > 0 GROUP BY trial",
+    },
+    Metric {
+        name: "client_in",
+        unit: "bit/s",
+        help: "What each player's machine receives.",
+        sql: "SELECT trial, AVG(bytes_in) * 8.0 FROM second WHERE player > 0 GROUP BY trial",
+    },
+    Metric {
+        name: "client_packets",
+        unit: "1/s",
+        help: "Datagrams that each player's machine sends.",
+        sql: "SELECT trial, AVG(packets_out) FROM second WHERE player > 0 GROUP BY trial",
+    },
+    Metric {
+        name: "frame_bytes",
+        unit: "B",
+        help: "Bytes that a client sends in each of its frames.",
+        sql: "SELECT trial, SUM(bytes_out) * 1.0 / SUM(frames) FROM second WHERE player > 0 GROUP BY trial",
+    },
+    Metric {
+        name: "frames",
+        unit: "1/s",
+        help: "Frames of each client a second.",
+        sql: "SELECT trial, AVG(frames) FROM second WHERE player > 0 GROUP BY trial",
+    },
+    Metric {
+        name: "line_delay",
+        unit: "ms",
+        help: "How long datagrams were under way, measured at both ends; the mean of all lines and ways.",
+        sql: "SELECT trial, AVG(delay_ms) FROM line GROUP BY trial",
+    },
+    Metric {
+        name: "line_loss",
+        unit: "%",
+        help: "Datagrams that did not arrive.",
+        sql: "SELECT trial, 100.0 * SUM(lost) / SUM(packets) FROM line GROUP BY trial",
+    },
+    Metric {
+        name: "round_trip",
+        unit: "ms",
+        help: "From a probe's departure in a client's frame to its answer's arrival in one; waits for frames \
+            included.",
+        sql: "SELECT trial, SUM(round_trip_ms) / SUM(round_trips) FROM second WHERE round_trips > 0 GROUP BY trial",
+    },
+    Metric {
+        name: "round_trip_extra",
+        unit: "ms",
+        help: "The same, less what the line itself takes there and back.",
+        sql: "SELECT s.trial, SUM(s.round_trip_ms) / SUM(s.round_trips) - 2 * (SELECT AVG(l.delay_ms) FROM line \
+            l WHERE l.trial = s.trial) FROM second s WHERE s.round_trips > 0 GROUP BY s.trial",
+    },
+    Metric {
+        name: "unfairness",
+        unit: "1/min",
+        help: "Kills of the players with the shortest lines less those of the longest, each a minute.",
+        sql: "WITH q AS (SELECT p.trial, p.kills * 60000.0 / t.duration_ms AS kills, (SELECT AVG(l.delay_ms) \
+            FROM line l WHERE l.trial = p.trial AND l.player = p.player) AS ms \
+              FROM player p JOIN trial t USING (trial) WHERE p.player > 0), \
+              r AS (SELECT trial, MIN(ms) AS least, MAX(ms) AS most FROM q GROUP BY trial) \
+              SELECT q.trial, AVG(CASE WHEN q.ms <= r.least + 1 THEN q.kills END) - AVG(CASE WHEN q.ms >= \
+              r.most - 1 THEN q.kills END) FROM q JOIN r USING (trial) WHERE r.most > r.least + 5 GROUP BY q.trial",
+    },
+    Metric {
+        name: "core_time",
+        unit: "%",
+        help: "Processor time of the whole trial, of its virtual time, on this machine; reported, never part of \
+            what repeats.",
+        sql: "SELECT trial, 100.0 * wall_ms / duration_ms FROM trial",
+    },
+];
+
+/// The metric of this name.
+pub(crate) fn find(name: &str) -> Option<&'static Metric> {
+    METRICS.iter().find(|metric| metric.name == name)
+}
+
+impl Metric {
+    /// Each trial's number; trials that have none are left out.
+    pub fn of_trials(&self, log: &Connection) -> rusqlite::Result<BTreeMap<u32, f64>> {
+        let mut found = BTreeMap::new();
+        let mut statement = log.prepare_cached(self.sql)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let number: Option<f64> = row.get(1)?;
+            if let Some(number) = number.filter(|number| number.is_finite()) {
+                found.insert(row.get(0)?, number);
+            }
+        }
+        Ok(found)
+    }
+}

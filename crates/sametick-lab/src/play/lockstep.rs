@@ -1,0 +1,342 @@
+//! A trial without a server: a match of bots in lockstep, every machine stepping the same world.
+
+use super::carrier::{Carrier, Counts, Meter};
+use super::lines::{asked, conditions, joined};
+use super::mind::{Ground, Library, Mind};
+use super::screen::{Own, Screen, Truth};
+use super::verdicts::{Judged, Shots};
+use crate::plan::Trial;
+use crate::rows::{PlayerRow, SecondRow, ShotRow, TrialLog};
+use sametick::lockstep::{Identity, Lockstep, Role, Setup, Statistics};
+use sametick::{Effect, EntityId, Layouts, Span, Tick, Time};
+use sametick_arena::{Arena, Entity, Fighter, Seat, Weapon, What};
+use std::collections::BTreeMap;
+
+const STEP_LEAST: Span = Span::micros(100);
+/// Machines step at these moments at least.
+const LOOKS_EVERY: Span = Span::millis(4);
+
+struct Machine {
+    lockstep: Lockstep<Arena>,
+    mind: Mind,
+    screen: Screen,
+    frame_length: Span,
+    next_frame: Time,
+    last_frame: Time,
+    thought: Tick,
+    counted: Statistics,
+}
+
+struct Meeting<'a> {
+    trial: &'a Trial,
+    ground: Ground,
+    meter: Meter,
+    machines: Vec<Machine>,
+    numbers: BTreeMap<u16, u32>,
+    shots: Shots,
+    begins: Time,
+    log: TrialLog,
+    before: Vec<Counts>,
+    scores: Vec<(i64, i64)>,
+    asked: Vec<[(f64, f64); 2]>,
+    tick_seconds: f32,
+    stepped: Tick,
+}
+
+/// Plays a trial over a carrier.
+pub(crate) fn play(
+    trial: &Trial,
+    library: &Library,
+    carrier: Box<dyn Carrier>,
+) -> Result<TrialLog, String> {
+    let mut meeting = Meeting::new(trial, library, carrier)?;
+    meeting.run();
+    Ok(meeting.finish())
+}
+
+impl<'a> Meeting<'a> {
+    fn new(
+        trial: &'a Trial,
+        library: &Library,
+        mut carrier: Box<dyn Carrier>,
+    ) -> Result<Self, String> {
+        let settings = &trial.settings;
+        let setup = Setup::named(settings.text("model")).ok_or("this model has a server")?;
+        let ground = library.ground(trial)?;
+        let players = settings.players();
+        let mut lines = Vec::new();
+        for player in 1..=players {
+            let of = |is_up| conditions(settings, &library.folder, player, is_up, 0.0);
+            lines.push([of(true)?, of(false)?]);
+        }
+        for (from, up) in lines.iter().enumerate() {
+            for (to, down) in lines.iter().enumerate().filter(|(to, _)| *to != from) {
+                carrier.set_conditions(from, to, joined(&up[0], &down[1]));
+            }
+        }
+        let asked = lines.iter().map(|[up, down]| [asked(up), asked(down)]).collect();
+        let now = carrier.now();
+        let tick_rate = settings.number("tick_rate").unwrap_or(60.0);
+        let tick_length = Span::micros((1_000_000.0 / tick_rate).round() as u64);
+        let setup = Setup { players: players as u8, seed: trial.seed, tick_length, ..setup };
+        let first = carrier.address(0);
+        let machine = |player: u32| {
+            let me = Identity { session: u64::from(player), name: u64::from(player) };
+            let content = ((*ground.content).clone(), 1);
+            let lockstep = match player {
+                1 => Lockstep::found(setup, me, first, content, now),
+                _ => Lockstep::join(first, me, content, Role::Plays, now),
+            };
+            let rate = settings.number_of(player, "frame_rate").unwrap_or(60.0);
+            Machine {
+                lockstep,
+                mind: Mind::new(trial, &ground, player),
+                screen: Screen::new(player),
+                frame_length: Span::from_micros_f64(1e6 / rate),
+                next_frame: now + Span::micros(u64::from(player) * 1_700),
+                last_frame: now,
+                thought: Tick(0),
+                counted: Statistics::default(),
+            }
+        };
+        let machines: Vec<Machine> = (1..=players).map(machine).collect();
+        let warm_up = Span::from_millis_f64(settings.number("warm_up").unwrap_or(0.0));
+        let begins = now + warm_up;
+        let meter = Meter::new(carrier, players as usize, begins);
+        Ok(Self {
+            trial,
+            before: meter.counts.clone(),
+            meter,
+            machines,
+            numbers: BTreeMap::new(),
+            shots: Shots::default(),
+            begins,
+            log: TrialLog::default(),
+            scores: vec![(0, 0); players as usize],
+            asked,
+            tick_seconds: tick_length.as_seconds_f64() as f32,
+            stepped: Tick(0),
+            ground,
+        })
+    }
+
+    fn time_ms(&self) -> f64 {
+        self.meter.now().as_micros() as f64 / 1000.0 - self.begins.as_micros() as f64 / 1000.0
+    }
+
+    fn run(&mut self) {
+        let duration = self.trial.settings.number("duration").unwrap_or(0.0);
+        let end = self.begins + Span::from_millis_f64(duration);
+        let (mut second, mut next_second) = (0, self.begins);
+        while self.meter.now() < end {
+            let now = self.meter.now();
+            if now >= next_second {
+                match next_second == self.begins {
+                    true => self.begin(),
+                    false => {
+                        self.end_second(second);
+                        second += 1;
+                    }
+                }
+                next_second += Span::seconds(1);
+            }
+            let mut until = end.min(next_second).min(now + LOOKS_EVERY);
+            for index in 0..self.machines.len() {
+                self.step(index, now);
+                let arrival = self.meter.carrier.next_arrival(index).unwrap_or(Time::MAX);
+                let machine = &self.machines[index];
+                until = until.min(arrival).min(machine.lockstep.next_wake());
+                until = until.min(machine.next_frame);
+            }
+            self.meter.carrier.wait(until.max(now + STEP_LEAST));
+        }
+        self.end_second(second);
+    }
+
+    fn begin(&mut self) {
+        self.before.clone_from(&self.meter.counts);
+        self.scores = self.all_scores();
+        self.shots.forget();
+        for machine in &mut self.machines {
+            machine.screen.second = SecondRow::default();
+            machine.counted = machine.lockstep.statistics();
+            machine.lockstep.take_effects();
+        }
+    }
+
+    fn all_scores(&self) -> Vec<(i64, i64)> {
+        let mut scores = vec![(0, 0); self.machines.len()];
+        let Some(world) = self.machines[0].lockstep.world() else { return scores };
+        for (_, seat) in world.all::<Seat>() {
+            if let Some(player) = self.numbers.get(&seat.player) {
+                scores[*player as usize - 1] = (i64::from(seat.score), i64::from(seat.deaths));
+            }
+        }
+        scores
+    }
+
+    fn end_second(&mut self, second: u32) {
+        for index in 0..self.machines.len() {
+            let (now, before) = (self.meter.counts[index], self.before[index]);
+            let machine = &mut self.machines[index];
+            let mut row = machine.screen.take_second(second);
+            let (counts, counted) = (machine.lockstep.statistics(), machine.counted);
+            row.repredicted = counts.resimulated_ticks.saturating_sub(counted.resimulated_ticks);
+            row.late_commands = counts.replaced.saturating_sub(counted.replaced);
+            row.stalled_ms = counts.stalled.as_millis_f64() - counted.stalled.as_millis_f64();
+            machine.counted = counts;
+            row.packets_out = now.packets_out - before.packets_out;
+            row.bytes_out = now.bytes_out - before.bytes_out;
+            row.packets_in = now.packets_in - before.packets_in;
+            row.bytes_in = now.bytes_in - before.bytes_in;
+            if index == 0 {
+                let leader = SecondRow { player: 0, ..row.clone() };
+                let nothing = SecondRow { second, ..SecondRow::default() };
+                self.log.seconds.push(SecondRow {
+                    packets_out: leader.packets_out,
+                    bytes_out: leader.bytes_out,
+                    packets_in: leader.packets_in,
+                    bytes_in: leader.bytes_in,
+                    ..nothing
+                });
+            }
+            self.log.seconds.push(row);
+        }
+        self.before.clone_from(&self.meter.counts);
+    }
+
+    fn step(&mut self, index: usize, now: Time) {
+        let mut message = Vec::new();
+        while let Some((sender, from)) = self.meter.receive(index, &mut message) {
+            let session = sender as u64 + 1;
+            self.machines[index].lockstep.receive(now, (session, from), &message);
+        }
+        self.machines[index].lockstep.advance(now);
+        if let Some(me) = self.machines[index].lockstep.me() {
+            self.numbers.entry(me.0).or_insert(index as u32 + 1);
+        }
+        self.machines[index].lockstep.take_events();
+        if index == 0 {
+            self.after_ticks();
+        } else {
+            self.machines[index].lockstep.take_effects();
+        }
+        if now >= self.machines[index].next_frame {
+            self.frame(index, now);
+        }
+        while let Some(((_, to), message)) = self.machines[index].lockstep.transmit() {
+            self.meter.send(index, to, &message);
+        }
+    }
+
+    /// Bullets and wounds, as the first machine knows them for certain.
+    fn after_ticks(&mut self) {
+        let time_ms = self.time_ms();
+        let effects = self.machines[0].lockstep.take_effects();
+        let Some(world) = self.machines[0].lockstep.world() else { return };
+        let tick = world.tick();
+        let mut ids: BTreeMap<EntityId, u32> = BTreeMap::new();
+        for (id, fighter) in world.all::<Fighter>() {
+            if let Some(player) = self.numbers.get(&fighter.player).copied() {
+                ids.insert(id, player);
+                if tick > self.stepped {
+                    self.shots.know(id, player, fighter);
+                }
+            }
+        }
+        self.log.ticks += tick.0.saturating_sub(self.stepped.0) * u32::from(time_ms >= 0.0);
+        self.stepped = self.stepped.max(tick);
+        if time_ms < 0.0 {
+            self.shots.forget();
+            return;
+        }
+        let mut shots: Vec<ShotRow> = Vec::new();
+        for effect in &effects {
+            let Effect::Started { key, event, .. } = effect else { continue };
+            match event.what {
+                What::Shot if event.weapon != Weapon::Launcher => {
+                    let Some(player) = ids.get(&key.entity).copied() else { continue };
+                    let ordinal = shots.len() as u32;
+                    let tick = key.tick.0;
+                    shots.push(ShotRow { tick, time_ms, ordinal, player, ..ShotRow::default() });
+                }
+                What::Hurt => {
+                    let by = event.by.and_then(|by| ids.get(&by)).copied();
+                    let victim = ids.get(&key.entity).copied();
+                    let struck = |shot: &&mut ShotRow| {
+                        Some(shot.player) == by && shot.tick == key.tick.0 && shot.hit.is_none()
+                    };
+                    if let Some(shot) = shots.iter_mut().find(struck) {
+                        (shot.seen, shot.present, shot.hit) = (victim, victim, victim);
+                    }
+                }
+                _ => {}
+            }
+        }
+        let owns: Vec<Option<Own>> = self.machines.iter().map(|one| one.screen.own).collect();
+        let screens: Vec<&Screen> = self.machines.iter().map(|one| &one.screen).collect();
+        let map = &self.ground.content.map;
+        let judged = Judged { tick: tick.0, time_ms, map, screens: &screens, served: &owns };
+        for mut shot in shots {
+            self.shots.compare(&mut shot, &judged);
+            TrialLog::keep(&mut self.log.shots, &mut self.log.dropped, shot);
+        }
+        self.shots.wounds(tick.0, time_ms, &mut self.log);
+    }
+
+    fn frame(&mut self, index: usize, now: Time) {
+        let owns: Vec<Option<Own>> = self.machines.iter().map(|one| one.screen.own).collect();
+        let truth = Truth {
+            time_ms: self.time_ms(),
+            tick: self.stepped.0,
+            owns: &owns,
+            served: &owns,
+            numbers: &self.numbers,
+            logs_views: self.trial.settings.flag("log_views"),
+            sights: None,
+        };
+        let machine = &mut self.machines[index];
+        while machine.next_frame <= now {
+            machine.next_frame += machine.frame_length;
+        }
+        let (Some(picture), Some(me)) = (machine.lockstep.shown(), machine.lockstep.me()) else {
+            return;
+        };
+        machine.screen.look(now, picture, None, &truth, &mut self.log);
+        if picture.tick() <= machine.thought {
+            return;
+        }
+        machine.thought = picture.tick();
+        let since = (now - machine.last_frame).as_seconds_f64().min(1.0) as f32;
+        machine.last_frame = now;
+        let content = &self.ground.content;
+        let wish = machine.mind.think(picture, me, content, [since, self.tick_seconds]);
+        machine.screen.ask(now, &wish, picture, content, &self.numbers);
+        machine.lockstep.command(wish);
+    }
+
+    fn finish(mut self) -> TrialLog {
+        let scores = self.all_scores();
+        for (index, machine) in self.machines.iter().enumerate() {
+            let player = index as u32 + 1;
+            self.log.players.push(PlayerRow {
+                player,
+                role: machine.mind.role(),
+                skill: self.trial.settings.text_of(player, "skill").to_owned(),
+                frame_rate: 1.0 / machine.frame_length.as_seconds_f64(),
+                joined: machine.lockstep.me().is_some(),
+                kills: scores[index].0 - self.scores[index].0,
+                deaths: scores[index].1 - self.scores[index].1,
+            });
+            for is_up in [true, false] {
+                let mut row = self.meter.line(player, index, is_up);
+                (row.asked_delay_ms, row.asked_loss) = self.asked[index][usize::from(!is_up)];
+                self.log.lines.push(row);
+            }
+        }
+        let layouts = Layouts::of::<Entity>();
+        let hash = self.machines[0].lockstep.world().map(|world| world.hash(&layouts));
+        self.log.world_hash = hash.unwrap_or(0);
+        self.log
+    }
+}

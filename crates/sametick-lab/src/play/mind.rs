@@ -1,0 +1,128 @@
+//! Who plays: bots that fight, and scripts of two. And the grounds that trials are played on, made once for all.
+
+use crate::plan::Trial;
+use crate::scan::map_text;
+use sametick::{PlayerId, World};
+use sametick_arena::bot::{Bot, SKILLS, Skill, Ways};
+use sametick_arena::scenes::Scene;
+use sametick_arena::{Command, Content, Entity, Mode, Tuning};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+/// What is played on: content, and the ways about it.
+#[derive(Clone)]
+pub(crate) struct Ground {
+    pub(crate) content: Arc<Content>,
+    ways: Option<Arc<Ways>>,
+    scene: Option<Arc<Scene>>,
+}
+
+/// All grounds that were asked for; finding out a map's ways takes a moment.
+#[derive(Default)]
+pub struct Library {
+    grounds: Mutex<BTreeMap<(String, String), Ground>>,
+    /// Where paths begin.
+    pub folder: PathBuf,
+}
+
+impl Library {
+    /// A library whose paths begin in a folder.
+    pub fn new(folder: &Path) -> Self {
+        Self { grounds: Mutex::default(), folder: folder.to_owned() }
+    }
+
+    /// The ground of a trial.
+    pub(crate) fn ground(&self, trial: &Trial) -> Result<Ground, String> {
+        let settings = &trial.settings;
+        let key = match settings.text("play") {
+            "scene" => (settings.text("scene").to_owned(), "scene".to_owned()),
+            _ => (settings.text("map").to_owned(), settings.text("mode").to_owned()),
+        };
+        let mut grounds = self.grounds.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(ground) = grounds.get(&key) {
+            return Ok(ground.clone());
+        }
+        let ground = match key.1.as_str() {
+            "scene" => scene_of(&key.0),
+            mode => {
+                let text = map_text(&self.folder, &key.0)?;
+                let content = Content::new(&text, mode_of(mode));
+                let content = content.map_err(|error| format!("the map {:?}: {error}", key.0))?;
+                // One round that does not end: what is counted is counted through.
+                let tuning = Tuning { score_limit: 0, round_seconds: 0.0, ..Tuning::default() };
+                let content = Content { tuning, ..content };
+                content.map.visibility();
+                let ways = Some(Arc::new(Ways::new(&content)));
+                Ground { content: Arc::new(content), ways, scene: None }
+            }
+        };
+        grounds.insert(key, ground.clone());
+        Ok(ground)
+    }
+}
+
+fn scene_of(name: &str) -> Ground {
+    let scene = match name {
+        "corner" => Scene::corner(),
+        "run_at_each_other" => Scene::run_at_each_other(),
+        "tree" => Scene::tree(),
+        _ => Scene::dash_across(),
+    };
+    // Before it is handed out: copies share what was found out.
+    scene.content.map.visibility();
+    let content = Arc::new(scene.content.clone());
+    Ground { content, ways: None, scene: Some(Arc::new(scene)) }
+}
+
+fn mode_of(name: &str) -> Mode {
+    match name {
+        "tdm" => Mode::Teams,
+        "duel" => Mode::Duel,
+        "targets" => Mode::Practice,
+        _ => Mode::FreeForAll,
+    }
+}
+
+/// Who decides what a player asks for.
+pub(crate) enum Mind {
+    Bot(Box<Bot>),
+    Script(Arc<Scene>),
+}
+
+impl Mind {
+    pub(crate) fn new(trial: &Trial, ground: &Ground, player: u32) -> Self {
+        match (&ground.scene, &ground.ways) {
+            (Some(scene), _) => Self::Script(Arc::clone(scene)),
+            (None, ways) => {
+                let name = trial.settings.text_of(player, "skill");
+                let skill: Skill =
+                    SKILLS.into_iter().find(|skill| skill.name == name).unwrap_or(SKILLS[2]);
+                let ways = ways.clone().unwrap_or_else(|| Arc::new(Ways::new(&ground.content)));
+                let seed = trial.seed.wrapping_add(u64::from(player) << 32);
+                Self::Bot(Box::new(Bot::new(skill, seed, ways)))
+            }
+        }
+    }
+
+    pub(crate) fn role(&self) -> &'static str {
+        match self {
+            Self::Bot(_) => "bot",
+            Self::Script(_) => "script",
+        }
+    }
+
+    /// What it asks for, this long after it was last asked; a tick of the game takes `tick` seconds.
+    pub(crate) fn think(
+        &mut self,
+        picture: &World<Entity>,
+        me: PlayerId,
+        content: &Content,
+        [since, tick]: [f32; 2],
+    ) -> Command {
+        match self {
+            Self::Bot(bot) => bot.think(picture, me, content, since),
+            Self::Script(scene) => scene.think(me, picture, tick),
+        }
+    }
+}

@@ -1,0 +1,511 @@
+//! A trial with a server: a match or a scene under one of the client-server models.
+
+use super::carrier::{Carrier, Counts, Meter};
+use super::lines::{RAMP_STEP, asked, conditions};
+use super::mind::{Ground, Library, Mind};
+use super::screen::{Own, Screen, Truth};
+use super::verdicts::{Judged, Shots};
+use crate::plan::Trial;
+use crate::rows::{CommandRow, PlayerRow, SecondRow, StateRow, TrialLog};
+use sametick::network::Conditions;
+use sametick::secure::Random;
+use sametick::{
+    Client, Dice, Interpolation, Layouts, Model, Others, PlayerId, Rates, Rewinding, Server, Span,
+    Time, View, World,
+};
+use sametick_arena::{Arena, Command, Entity, Fighter, Seat};
+use std::collections::{BTreeMap, VecDeque};
+
+/// If a clock asks to be woken in the past, this much passes all the same.
+const STEP_LEAST: Span = Span::micros(100);
+/// Screens do not all draw at the same moment.
+const FRAME_PHASES: u64 = 1_000;
+
+/// Secrets from a seed: what is simulated has none.
+pub(crate) struct Seeded(pub(crate) Dice);
+
+impl Random for Seeded {
+    fn fill(&mut self, bytes: &mut [u8]) {
+        self.0.fill(bytes);
+    }
+}
+
+struct Guest {
+    client: Option<Client<Arena>>,
+    view: View,
+    mind: Mind,
+    screen: Screen,
+    frame_length: Span,
+    next_frame: Time,
+    last_frame: Time,
+    reads_at_frames: bool,
+    frame_delay: usize,
+    pictures: VecDeque<World<Entity>>,
+    input_delay: Span,
+    inputs: VecDeque<(Time, Command)>,
+    counted: (u64, u64),
+}
+
+pub(crate) struct Match<'a> {
+    trial: &'a Trial,
+    library: &'a Library,
+    ground: Ground,
+    meter: Meter,
+    random: Seeded,
+    server: Server<Arena>,
+    guests: Vec<Guest>,
+    numbers: BTreeMap<u16, u32>,
+    served: Vec<Option<Own>>,
+    scores: Vec<(i64, i64)>,
+    shots: Shots,
+    begins: Time,
+    log: TrialLog,
+    tick_seconds: f32,
+    before: Vec<Counts>,
+    lines: Vec<[Conditions; 2]>,
+}
+
+/// Plays a trial over a carrier.
+pub(crate) fn play(
+    trial: &Trial,
+    library: &Library,
+    carrier: Box<dyn Carrier>,
+) -> Result<TrialLog, String> {
+    let mut play = Match::new(trial, library, carrier)?;
+    play.run()?;
+    Ok(play.finish())
+}
+
+/// What a server does, from the model and what the settings change of it.
+fn rates(trial: &Trial, model: &Model) -> Rates {
+    let number = |name| trial.settings.number(name);
+    let tick_rate = number("tick_rate").unwrap_or(60.0);
+    let snapshots = number("snapshot_rate").unwrap_or(20.0);
+    let at_most = number("rewind").map(Span::from_millis_f64);
+    Rates {
+        tick_length: Span::micros((1_000_000.0 / tick_rate).round() as u64),
+        ticks_per_snapshot: ((tick_rate / snapshots).round() as u32).clamp(1, 255),
+        rewinding: match at_most {
+            None => model.rates.rewinding,
+            Some(Span::ZERO) => Rewinding::NONE,
+            Some(at_most) => Rewinding { at_most, ..Rewinding::USUAL },
+        },
+        ..model.rates
+    }
+}
+
+impl<'a> Match<'a> {
+    fn new(
+        trial: &'a Trial,
+        library: &'a Library,
+        carrier: Box<dyn Carrier>,
+    ) -> Result<Self, String> {
+        let settings = &trial.settings;
+        let model = Model::named(settings.text("model")).ok_or("this model has no server")?;
+        let ground = library.ground(trial)?;
+        let players = settings.players();
+        let begins =
+            carrier.now() + Span::from_millis_f64(settings.number("warm_up").unwrap_or(0.0));
+        let now = carrier.now();
+        let meter = Meter::new(carrier, players as usize + 1, begins);
+        let mut random = Seeded(Dice::new(trial.seed, 2));
+        let rates = rates(trial, &model);
+        let server = Server::open((*ground.content).clone(), trial.seed, rates, now, &mut random);
+        let guests = (1..=players)
+            .map(|player| Guest::new(trial, &ground, player, model.view, now, &mut random.0))
+            .collect();
+        let mut play = Self {
+            trial,
+            library,
+            ground,
+            before: meter.counts.clone(),
+            meter,
+            random,
+            server,
+            guests,
+            numbers: BTreeMap::new(),
+            served: vec![None; players as usize],
+            scores: vec![(0, 0); players as usize],
+            shots: Shots::default(),
+            begins,
+            log: TrialLog::default(),
+            tick_seconds: rates.tick_length.as_seconds_f64() as f32,
+            lines: Vec::new(),
+        };
+        play.set_lines(0.0)?;
+        Ok(play)
+    }
+
+    fn set_lines(&mut self, at_ms: f64) -> Result<(), String> {
+        for player in 1..=self.guests.len() as u32 {
+            let of = |is_up| {
+                conditions(&self.trial.settings, &self.library.folder, player, is_up, at_ms)
+            };
+            let both = [of(true)?, of(false)?];
+            let index = player as usize - 1;
+            if self.lines.get(index) == Some(&both) {
+                continue;
+            }
+            self.meter.carrier.set_conditions(index + 1, 0, both[0].clone());
+            self.meter.carrier.set_conditions(0, index + 1, both[1].clone());
+            match self.lines.get_mut(index) {
+                Some(line) => *line = both,
+                None => self.lines.push(both),
+            }
+        }
+        Ok(())
+    }
+
+    fn time_ms(&self) -> f64 {
+        let now = self.meter.now();
+        match now >= self.begins {
+            true => (now - self.begins).as_millis_f64(),
+            false => -(self.begins - now).as_millis_f64(),
+        }
+    }
+
+    fn run(&mut self) -> Result<(), String> {
+        let duration = self.trial.settings.number("duration").unwrap_or(0.0);
+        let end = self.begins + Span::from_millis_f64(duration);
+        let (mut second, mut next_second) = (0, self.begins);
+        let mut next_line = self.begins;
+        while self.meter.now() < end {
+            let now = self.meter.now();
+            if now >= next_second {
+                match next_second == self.begins {
+                    true => self.begin(),
+                    false => {
+                        self.end_second(second);
+                        second += 1;
+                    }
+                }
+                next_second += Span::seconds(1);
+            }
+            if !self.trial.settings.changes.is_empty() && now >= next_line {
+                next_line = now + RAMP_STEP;
+                self.set_lines(self.time_ms())?;
+            }
+            self.step_server(now);
+            for index in 0..self.guests.len() {
+                self.step_guest(index, now);
+            }
+            let until = self.next_wake().min(end).min(next_second);
+            self.meter.carrier.wait(until.max(now + STEP_LEAST));
+        }
+        self.end_second(second);
+        Ok(())
+    }
+
+    /// From now on everything counts.
+    fn begin(&mut self) {
+        self.before.clone_from(&self.meter.counts);
+        for guest in &mut self.guests {
+            guest.screen.second = SecondRow::default();
+            if let Some(client) = &mut guest.client {
+                client.observe();
+                guest.counted = (client.repredicted_ticks(), client.repeated());
+            }
+        }
+        self.scores = self.all_scores();
+        self.server.take_verdicts();
+    }
+
+    fn all_scores(&self) -> Vec<(i64, i64)> {
+        let mut scores = vec![(0, 0); self.guests.len()];
+        for (_, seat) in self.server.world().all::<Seat>() {
+            if let Some(player) = self.numbers.get(&seat.player) {
+                scores[*player as usize - 1] = (i64::from(seat.score), i64::from(seat.deaths));
+            }
+        }
+        scores
+    }
+
+    fn end_second(&mut self, second: u32) {
+        for host in 0..=self.guests.len() {
+            let (now, before) = (self.meter.counts[host], self.before[host]);
+            let mut row = match host {
+                0 => SecondRow { second, ..SecondRow::default() },
+                host => {
+                    let guest = &mut self.guests[host - 1];
+                    let mut row = guest.screen.take_second(second);
+                    if let Some(client) = &guest.client {
+                        let counts = (client.repredicted_ticks(), client.repeated());
+                        row.repredicted = counts.0.saturating_sub(guest.counted.0);
+                        row.late_commands = counts.1.saturating_sub(guest.counted.1);
+                        guest.counted = counts;
+                        let trip = client.statistics().and_then(|s| s.round_trip.smoothed);
+                        row.round_trips = u32::from(trip.is_some());
+                        row.round_trip_ms = trip.map_or(0.0, Span::as_millis_f64);
+                    }
+                    row
+                }
+            };
+            row.packets_out = now.packets_out - before.packets_out;
+            row.bytes_out = now.bytes_out - before.bytes_out;
+            row.packets_in = now.packets_in - before.packets_in;
+            row.bytes_in = now.bytes_in - before.bytes_in;
+            self.log.seconds.push(row);
+        }
+        self.before.clone_from(&self.meter.counts);
+    }
+
+    fn next_wake(&self) -> Time {
+        let mut until = self.server.next_wake();
+        until = until.min(self.meter.carrier.next_arrival(0).unwrap_or(Time::MAX));
+        for (index, guest) in self.guests.iter().enumerate() {
+            until = until.min(guest.next_frame);
+            if guest.reads_at_frames {
+                continue;
+            }
+            let arrival = self.meter.carrier.next_arrival(index + 1).unwrap_or(Time::MAX);
+            let wake = guest.client.as_ref().map_or(Time::MAX, Client::next_wake);
+            until = until.min(arrival).min(wake);
+        }
+        until
+    }
+
+    fn step_server(&mut self, now: Time) {
+        let mut datagram = Vec::new();
+        let mut came = false;
+        while let Some((_, from)) = self.meter.receive(0, &mut datagram) {
+            came = true;
+            if let Some(answer) = self.server.receive(now, from, &mut datagram, &mut self.random) {
+                self.meter.send(0, from, &answer);
+            }
+        }
+        if !came && now < self.server.next_wake() {
+            return;
+        }
+        let before = self.server.world().tick();
+        self.server.advance(now);
+        while let Some((to, datagram)) = self.server.transmit(now) {
+            self.meter.send(0, to, datagram);
+        }
+        self.server.take_events();
+        if self.server.world().tick() != before {
+            self.after_tick();
+        }
+    }
+
+    fn after_tick(&mut self) {
+        let time_ms = self.time_ms();
+        let world = self.server.world();
+        let tick = world.tick().0;
+        let logs_states = self.trial.settings.flag("log_states") && time_ms >= 0.0;
+        let mut served = vec![None; self.guests.len()];
+        for (id, fighter) in world.all::<Fighter>() {
+            let Some(player) = self.numbers.get(&fighter.player).copied() else { continue };
+            let index = player as usize - 1;
+            served[index] = Some(Own::of(fighter));
+            self.shots.know(id, player, fighter);
+            if logs_states {
+                let row = StateRow {
+                    tick,
+                    time_ms,
+                    player,
+                    place: fighter.position,
+                    yaw: fighter.yaw,
+                    pitch: fighter.pitch,
+                    health: u32::from(fighter.health),
+                };
+                TrialLog::keep(&mut self.log.states, &mut self.log.dropped, row);
+            }
+        }
+        self.served = served;
+        let verdicts = self.server.take_verdicts();
+        if time_ms < 0.0 {
+            self.shots.forget();
+            return;
+        }
+        self.log.ticks += 1;
+        let screens: Vec<&Screen> = self.guests.iter().map(|guest| &guest.screen).collect();
+        let judged = Judged {
+            tick,
+            time_ms,
+            map: &self.ground.content.map,
+            screens: &screens,
+            served: &self.served,
+        };
+        self.shots.judge(&judged, &verdicts, &self.numbers, &mut self.log);
+    }
+
+    fn step_guest(&mut self, index: usize, now: Time) {
+        let is_frame = now >= self.guests[index].next_frame;
+        let reads = is_frame || !self.guests[index].reads_at_frames;
+        let arrived = self.meter.carrier.next_arrival(index + 1).is_some_and(|at| at <= now);
+        let is_due = self.guests[index].client.as_ref().is_some_and(|one| now >= one.next_wake());
+        if self.guests[index].client.is_none() {
+            self.open(index, now);
+        }
+        if !reads || !(is_frame || arrived || is_due) {
+            return;
+        }
+        let mut datagram = Vec::new();
+        while self.meter.receive(index + 1, &mut datagram).is_some() {
+            if let Some(client) = &mut self.guests[index].client {
+                client.receive(now, &mut datagram);
+            }
+        }
+        let Some(client) = &mut self.guests[index].client else { return };
+        if let Some(PlayerId(number)) = client.me() {
+            self.numbers.entry(number).or_insert(index as u32 + 1);
+        }
+        client.advance(now);
+        if is_frame {
+            self.frame(index, now);
+        }
+        let Some(client) = &mut self.guests[index].client else { return };
+        let to = client.server();
+        while let Some(datagram) = client.transmit(now) {
+            self.meter.send(index + 1, to, datagram);
+        }
+    }
+
+    /// Scripts know who is who by the order in which they joined.
+    fn open(&mut self, index: usize, now: Time) {
+        let is_next = match (&self.guests[index].mind, index) {
+            (Mind::Script(_), 1..) => {
+                let before = self.guests[index - 1].client.as_ref();
+                before.is_some_and(|client| client.me().is_some())
+            }
+            _ => true,
+        };
+        if is_next {
+            let address = self.meter.carrier.address(0);
+            let (content, view) = ((*self.ground.content).clone(), self.guests[index].view);
+            let client = Client::open(address, content, view, now, &mut self.random);
+            self.guests[index].client = Some(client);
+        }
+    }
+
+    /// Draws a picture, measures it, and lets the player decide by it.
+    fn frame(&mut self, index: usize, now: Time) {
+        let time_ms = self.time_ms();
+        let is_scene = matches!(self.guests[index].mind, Mind::Script(_));
+        let owns: Vec<Option<Own>> = self.guests.iter().map(|guest| guest.screen.own).collect();
+        let truth = Truth {
+            time_ms,
+            tick: self.server.world().tick().0,
+            owns: &owns,
+            served: &self.served,
+            numbers: &self.numbers,
+            logs_views: self.trial.settings.flag("log_views"),
+            sights: is_scene.then_some(&*self.ground.content),
+        };
+        let guest = &mut self.guests[index];
+        while guest.next_frame <= now {
+            guest.next_frame += guest.frame_length;
+        }
+        let Some(client) = &mut guest.client else { return };
+        let corrections = client.observe().updates;
+        let moved = corrections.iter().map(|update| f64::from(update.correction));
+        let moved: Vec<f64> = moved.filter(|metres| *metres > 0.001).collect();
+        guest.screen.second.corrections += moved.len() as u32;
+        guest.screen.second.corrected_m += moved.iter().sum::<f64>();
+        client.take_effects();
+        let me = client.me();
+        let own_yaw = client.own::<Fighter>().map(|(_, own)| own.yaw);
+        let own_yaw = own_yaw.filter(|_| guest.view.predicts && guest.frame_delay == 0);
+        let (Some(view), Some(me)) = (client.view(now), me) else { return };
+        let late;
+        let picture = match guest.frame_delay {
+            0 => view,
+            delay => {
+                guest.pictures.push_back(view.clone());
+                if guest.pictures.len() <= delay {
+                    return;
+                }
+                late = guest.pictures.pop_front();
+                late.as_ref().unwrap_or(view)
+            }
+        };
+        guest.screen.look(now, picture, own_yaw, &truth, &mut self.log);
+        let since = (now - guest.last_frame).as_seconds_f64().min(1.0) as f32;
+        guest.last_frame = now;
+        let content = &self.ground.content;
+        let wish = guest.mind.think(picture, me, content, [since, self.tick_seconds]);
+        guest.screen.ask(now, &wish, picture, content, &self.numbers);
+        guest.inputs.push_back((now + guest.input_delay, wish));
+        while let Some((at, wish)) = guest.inputs.front().copied()
+            && at <= now
+        {
+            guest.inputs.pop_front();
+            client.command(wish);
+            if self.trial.settings.flag("log_commands") && time_ms >= 0.0 {
+                let row = CommandRow {
+                    time_ms,
+                    tick: truth.tick,
+                    player: index as u32 + 1,
+                    yaw: wish.yaw,
+                    pitch: wish.pitch,
+                    steps: [wish.forward, wish.right],
+                    jump: wish.jump,
+                    fire: wish.fire,
+                };
+                TrialLog::keep(&mut self.log.commands, &mut self.log.dropped, row);
+            }
+        }
+    }
+
+    fn finish(mut self) -> TrialLog {
+        let scores = self.all_scores();
+        for (index, guest) in self.guests.iter().enumerate() {
+            let player = index as u32 + 1;
+            let (now, before) = (scores[index], self.scores[index]);
+            self.log.players.push(PlayerRow {
+                player,
+                role: guest.mind.role(),
+                skill: self.trial.settings.text_of(player, "skill").to_owned(),
+                frame_rate: 1.0 / guest.frame_length.as_seconds_f64(),
+                joined: guest.client.as_ref().is_some_and(|client| client.me().is_some()),
+                kills: now.0 - before.0,
+                deaths: now.1 - before.1,
+            });
+            for is_up in [true, false] {
+                let mut row = self.meter.line(player, index + 1, is_up);
+                let asked = asked(&self.lines[index][usize::from(!is_up)]);
+                (row.asked_delay_ms, row.asked_loss) = asked;
+                self.log.lines.push(row);
+            }
+        }
+        self.log.world_hash = self.server.world().hash(&Layouts::of::<Entity>());
+        self.log
+    }
+}
+
+impl Guest {
+    fn new(
+        trial: &Trial,
+        ground: &Ground,
+        player: u32,
+        view: View,
+        now: Time,
+        dice: &mut Dice,
+    ) -> Self {
+        let number = |name| trial.settings.number_of(player, name);
+        let frame_length = Span::from_micros_f64(1e6 / number("frame_rate").unwrap_or(60.0));
+        let phase = frame_length * dice.below(FRAME_PHASES) / FRAME_PHASES;
+        let mut view = view;
+        if let (Some(behind), Others::Interpolated(way)) = (number("interpolation"), view.others) {
+            view.others = Others::Interpolated(Interpolation { behind: behind as u8, ..way });
+        }
+        if let Some(ms) = number("smoothing") {
+            view.smooths_over = Span::from_millis_f64(ms);
+        }
+        Self {
+            client: None,
+            view,
+            mind: Mind::new(trial, ground, player),
+            screen: Screen::new(player),
+            frame_length,
+            next_frame: now + phase,
+            last_frame: now,
+            reads_at_frames: trial.settings.text_of(player, "reads") == "at_frames",
+            frame_delay: number("frame_delay").unwrap_or(0.0) as usize,
+            pictures: VecDeque::new(),
+            input_delay: Span::from_millis_f64(number("input_delay").unwrap_or(0.0)),
+            inputs: VecDeque::new(),
+            counted: (0, 0),
+        }
+    }
+}

@@ -1,0 +1,83 @@
+-- Views named and shaped like FPSci's tables. Each has its trial besides, which FPSci's lack.
+
+CREATE VIEW Experiments AS
+SELECT question AS description, created AS time, hash, config FROM experiment;
+
+CREATE VIEW Sessions AS
+SELECT t.session AS session_id,
+       @utc(MIN(t.begins_us)) AS start_time,
+       @utc(MAX(CAST(t.begins_us + t.duration_ms * 1000 AS INTEGER))) AS end_time,
+       printf('P%03d', t.participant) AS subject_id,
+       t.session AS description,
+       1 AS complete,
+       COUNT(*) AS tasks_complete,
+       COUNT(*) AS trials_complete
+FROM trial t GROUP BY t.session, t.participant;
+
+CREATE VIEW Trials AS
+SELECT t.session AS session_id, 0 AS block_id, t.name AS task_id, t.place AS task_index,
+       c.label AS trial_id, t.repetition AS trial_index,
+       @utc(t.begins_us) AS start_time,
+       @utc(CAST(t.begins_us + t.duration_ms * 1000 AS INTEGER)) AS end_time,
+       0.0 AS pretrial_duration,
+       t.duration_ms / 1000 AS task_execution_time,
+       (SELECT COUNT(*) FROM hit h WHERE h.trial = t.trial AND h.is_kill) AS destroyed_targets,
+       -1 AS total_targets,
+       t.trial AS trial
+FROM trial t JOIN condition c ON c.condition = t.condition;
+
+CREATE VIEW Player_Action AS
+SELECT @utc(CAST(t.begins_us + s.time_ms * 1000 AS INTEGER)) AS time,
+       s.yaw * 57.29577951308232 AS position_az, s.pitch * 57.29577951308232 AS position_el,
+       s.x AS position_x, s.y AS position_y, s.z AS position_z,
+       'trialTask' AS state, 'aim' AS event, NULL AS target_id,
+       s.player AS player_id, s.trial AS trial
+FROM state s JOIN trial t ON t.trial = s.trial
+UNION ALL
+SELECT @utc(CAST(t.begins_us + s.time_ms * 1000 AS INTEGER)), NULL, NULL, NULL, NULL, NULL, 'trialTask',
+       CASE WHEN s.hit IS NULL THEN 'miss'
+            WHEN EXISTS (SELECT 1 FROM hit h
+                         WHERE h.trial = s.trial AND h.tick = s.tick AND h.player = s.hit AND h.is_kill)
+            THEN 'destroy' ELSE 'hit' END,
+       CAST(s.hit AS TEXT), s.player, s.trial
+FROM shot s JOIN trial t ON t.trial = s.trial;
+
+CREATE VIEW Target_Trajectory AS
+SELECT @utc(CAST(t.begins_us + s.time_ms * 1000 AS INTEGER)) AS time,
+       CAST(s.player AS TEXT) AS target_id, 'trialTask' AS state,
+       s.x AS position_x, s.y AS position_y, s.z AS position_z, s.trial AS trial
+FROM state s JOIN trial t ON t.trial = s.trial;
+
+CREATE VIEW Frame_Info AS
+SELECT @utc(t.begins_us + s.second * 1000000) AS time,
+       1.0 / MAX(s.frames, 1) AS sdt,
+       s.round_trip_ms / MAX(s.round_trips, 1) AS latest_RTT,
+       CAST(s.player AS TEXT) AS client_guid, s.trial AS trial
+FROM second s JOIN trial t ON t.trial = s.trial WHERE s.player > 0;
+
+CREATE VIEW Users AS
+SELECT printf('P%03d', t.participant) AS subject_id, t.session AS session_id,
+       @utc(MIN(t.begins_us)) AS time, MIN(t.trial) AS trial
+FROM trial t GROUP BY t.participant, t.session;
+
+CREATE VIEW Questions AS
+SELECT @utc(q.asked_us) AS time, t.session AS session_id, t.name AS task_id, t.place AS task_index,
+       c.label AS trial_id, t.repetition AS trial_index, q.question AS question,
+       q.options AS response_array, NULL AS key_array, q.options AS presented_responses,
+       q.answer AS response, q.trial AS trial
+FROM question q JOIN trial t ON t.trial = q.trial JOIN condition c ON c.condition = t.condition;
+
+CREATE VIEW PlayerConfigs AS
+SELECT @utc(t.begins_us) AS time, t.trial AS trial_id, p.player AS player_id, p.role AS playerType,
+       (SELECT l.asked_delay_ms FROM line l
+        WHERE l.trial = p.trial AND l.player = p.player AND l.way = 'up') AS clientLatency,
+       p.trial AS trial
+FROM player p JOIN trial t ON t.trial = p.trial;
+
+CREATE VIEW Raw_Remote_Fire_Inputs AS
+SELECT @utc(CAST(t.begins_us + s.time_ms * 1000 AS INTEGER)) AS time, s.player AS shooter_id,
+       s.seen AS target_id_TimeWarp, s.present AS target_id_No_TimeWarp,
+       s.served_x AS target_position_x, s.served_y AS target_position_y, s.served_z AS target_position_z,
+       s.seen IS NOT NULL AS Is_a_hit_with_TimeWarp, s.present IS NOT NULL AS Is_a_hit_without_TimeWarp,
+       s.tick AS frame_number, s.is_behind_cover AS Is_shot_around_the_corner, s.trial AS trial
+FROM shot s JOIN trial t ON t.trial = s.trial;

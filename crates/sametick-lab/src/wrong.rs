@@ -1,0 +1,89 @@
+//! What is wrong with a file and where; and the nearest right word for a wrong one.
+
+use std::fmt;
+use std::ops::Range;
+
+/// What is wrong with an experiment file, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    /// From 1.
+    pub line: usize,
+    /// From 1, in characters.
+    pub column: usize,
+    /// What is wrong, and what would be right.
+    pub what: String,
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, column {}: {}", self.line, self.column, self.what)
+    }
+}
+
+impl std::error::Error for Wrong {}
+
+impl Wrong {
+    /// What is wrong at the first byte of a range of a text.
+    pub(crate) fn at(text: &str, at: &Range<usize>, what: impl Into<String>) -> Self {
+        let mut end = at.start.min(text.len());
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let before = &text[..end];
+        let line_start = before.rfind('\n').map_or(0, |end| end + 1);
+        Self {
+            line: 1 + before.matches('\n').count(),
+            column: 1 + before[line_start..].chars().count(),
+            what: what.into(),
+        }
+    }
+}
+
+/// The words that are known, and the one that was probably meant.
+pub(crate) fn meant<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
+    let near = known.clone().map(|name| (distance(word, name), name)).min();
+    match near {
+        Some((steps, name)) if steps <= 1 + name.len() / 3 => format!("did you mean `{name}`?"),
+        _ => {
+            let all: Vec<&str> = known.collect();
+            format!("known are {}", all.join(", "))
+        }
+    }
+}
+
+/// How many letters must be added, left out or changed to make one word of another.
+fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (index, letter) in one.chars().enumerate() {
+        let mut above = row[0];
+        row[0] = index + 1;
+        for place in 0..other.len() {
+            let change = above + usize::from(other[place] != letter);
+            above = row[place + 1];
+            row[place + 1] = change.min(above + 1).min(row[place] + 1);
+        }
+    }
+    row[other.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_word_is_found_and_a_far_one_is_not_guessed() {
+        let known = ["ping", "loss", "jitter"];
+        assert_eq!(meant("pnig", known.into_iter()), "did you mean `ping`?");
+        assert_eq!(meant("jiter", known.into_iter()), "did you mean `jitter`?");
+        assert_eq!(meant("weather", known.into_iter()), "known are ping, loss, jitter");
+        assert_eq!(distance("kitten", "sitting"), 3);
+    }
+
+    #[test]
+    fn places_are_counted_in_lines_and_characters() {
+        let wrong = Wrong::at("ä\nöx = 1", &(5..6), "so");
+        assert_eq!((wrong.line, wrong.column), (2, 2));
+        assert_eq!(Wrong::at("a", &(99..100), "so").column, 2);
+    }
+}

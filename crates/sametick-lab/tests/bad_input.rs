@@ -1,0 +1,231 @@
+//! Whatever is wrong with a file, a database or a disk is told in a sentence, with its place, and nothing is lost.
+
+mod common;
+
+use common::{Folder, SMALL, read, run_into};
+use sametick::Dice;
+use sametick_lab::{Experiment, Log, Plan, SCHEMA_VERSION, starting_file};
+use std::path::Path;
+
+/// What is wrong with a file's text.
+fn wrong(text: &str) -> String {
+    let read = Experiment::read(text, Path::new("."), false);
+    let wrong = read.and_then(|experiment| Plan::new(&experiment).map(|_| ()));
+    wrong.expect_err("something is wrong").to_string()
+}
+
+/// A text, and what is told of it.
+const CASES: &[(&str, &str)] = &[
+    ("title = \"x\"", "line 1, column 1: an experiment asks something: question = \"...\""),
+    (
+        "question = \"?\"\nsed = 3",
+        "line 2, column 1: `sed` means nothing here; did you mean `seed`?",
+    ),
+    (
+        "question = \"?\"\nping = 3",
+        "line 2, column 1: `ping` means nothing here; it is a setting: put it under [settings]",
+    ),
+    (
+        "question = \"?\"\n[settings]\npnig = \"3 ms\"",
+        "line 3, column 1: there is no setting `pnig`; did you mean `ping`?",
+    ),
+    (
+        "question = \"?\"\n[settings]\nping = 50",
+        "line 3, column 8: `ping` needs its unit: \"50 ms\"",
+    ),
+    (
+        "question = \"?\"\n[settings]\nping = \"50 Hz\"",
+        "line 3, column 8: `ping` is not measured in `Hz`: it takes ms or s or min",
+    ),
+    (
+        "question = \"?\"\n[settings]\nloss = \"120 %\"",
+        "line 3, column 8: `loss` cannot be 120 %: it is a share from 0 to 100 %, such as \"2 %\"",
+    ),
+    (
+        "question = \"?\"\n[settings]\nmodel = \"half-life\"",
+        "line 3, column 9: `model` cannot be `half-life`: did you mean `half_life`?",
+    ),
+    (
+        "question = \"?\"\n[settings]\nplayer.2.model = \"quake\"",
+        "line 3, column 10: `model` is the same for all players",
+    ),
+    (
+        "question = \"?\"\n[settings]\nmodel = \"rollback\"\nplayers = 9",
+        "line 4, column 11: 9 players: in lockstep 2 to 8 can play",
+    ),
+    (
+        "question = \"?\"\n[settings]\nsnapshot_rate = \"90 Hz\"",
+        "line 3, column 17: `snapshot_rate` is at most one a tick",
+    ),
+    (
+        "question = \"?\"\n[factors]\nping = \"5 ms\"",
+        "line 3, column 8: `ping` is a list of its levels: [...]",
+    ),
+    (
+        "question = \"?\"\n[factors]\nping = [\"5 ms\", \"5 ms\"]",
+        "line 3, column 17: `ping` has this level twice",
+    ),
+    (
+        "question = \"?\"\n[[expect]]\nmetric = \"accuracies\"",
+        "line 3, column 10: there is no metric `accuracies`; did you mean `accuracy`?",
+    ),
+    (
+        "question = \"?\"\n[[expect]]\nmetric = \"accuracy\"\nequals = \"1 +\"\nwithin = 1",
+        "line 4, column 10: a number or a name is missing at the end",
+    ),
+    ("question = \"?\"\nseed = = 3", "line 2, column 8: extra `=`, expected nothing"),
+    (
+        "question = \"?\"\n[[settings.change]]\nping = \"5 ms\"",
+        "line 2, column 1: a change says when: at = \"10 s\"",
+    ),
+    (
+        "question = \"?\"\n[figure]\nmetric = \"kills\"\nover = \"ping\"\n[factors]\nloss = [\"0 %\"]",
+        "line 4, column 9: `ping` is no factor here; known are loss",
+    ),
+];
+
+#[test]
+fn what_is_wrong_with_a_file_is_told_with_line_column_and_a_suggestion() {
+    for (text, told) in CASES {
+        assert_eq!(wrong(text), *told, "{text}");
+    }
+    let map = wrong("question = \"?\"\n[settings]\nmap = \"attic\"");
+    assert!(map.starts_with("line 3, column 7: there is no map \"attic\""), "{map}");
+}
+
+#[test]
+fn sessions_trials_and_levels_override_each_other_from_the_outside_in() {
+    let (_, plan) = read(
+        r#"
+        question = "?"
+        order = "latin"
+        participants = 2
+        practice = 1
+        [settings]
+        ping = "10 ms"
+        loss = "1 %"
+        jitter = "1 ms"
+        [[session]]
+        name = "one"
+        settings.loss = "2 %"
+        [[session.trial]]
+        name = "calm"
+        count = 2
+        [[session.trial]]
+        name = "wild"
+        jitter = "9 ms"
+        [session.factors]
+        ping = ["20 ms", "30 ms"]
+        [[session]]
+        name = "two"
+        "#,
+    );
+    let of = |trial: &sametick_lab::Trial| {
+        ["ping", "loss", "jitter"].map(|name| trial.settings.number(name).unwrap_or(-1.0))
+    };
+    let counted: Vec<_> = plan.trials.iter().filter(|trial| !trial.is_practice).collect();
+    // Two participants: two conditions of three trials, and one session of a single one.
+    assert_eq!(counted.len(), 2 * (2 * 3 + 1));
+    assert_eq!(of(counted[0]), [20.0, 2.0, 1.0]);
+    assert_eq!((counted[2].name.as_str(), of(counted[2])), ("wild", [20.0, 2.0, 9.0]));
+    assert_eq!(of(counted[3]), [30.0, 2.0, 1.0]);
+    assert_eq!((counted[6].session.as_str(), of(counted[6])), ("two", [10.0, 1.0, 1.0]));
+    assert_eq!(of(counted[7]), [30.0, 2.0, 1.0], "the second participant begins elsewhere");
+    assert_eq!(counted[0].seed, counted[3].seed, "every condition meets the same seeds");
+    assert_ne!(counted[0].seed, counted[1].seed);
+}
+
+#[test]
+fn damaged_files_are_refused_and_never_break_the_reader() {
+    let whole = starting_file() + SMALL;
+    let letters: Vec<char> = "\"'[]{}=#.,\n \u{0}é%0aZ-".chars().collect();
+    let mut dice = Dice::new(7, 1);
+    for seed in 0..4_000 {
+        let mut text: Vec<char> = whole.chars().collect();
+        for _ in 0..=dice.below(6) {
+            let at = dice.below(text.len() as u64) as usize;
+            let letter = letters[dice.below(letters.len() as u64) as usize];
+            match dice.below(3) {
+                0 => text[at] = letter,
+                1 => text.insert(at, letter),
+                _ => drop(text.drain(at..(at + dice.below(40) as usize).min(text.len()))),
+            }
+        }
+        let text: String = text.into_iter().collect();
+        let read =
+            std::panic::catch_unwind(|| Experiment::read(&text, Path::new("."), false).map(|_| ()));
+        assert!(read.is_ok(), "seed {seed}: {text}");
+    }
+}
+
+#[test]
+fn databases_that_are_not_ours_or_in_use_are_refused_in_a_sentence() {
+    let folder = Folder::new("refused");
+    let path = folder.file("log.db");
+    let (experiment, plan) = read(SMALL);
+    let refused = |path: &Path| match Log::write(path, &experiment, &plan) {
+        Ok(_) => panic!("{} was taken", path.display()),
+        Err(error) => error.to_string(),
+    };
+    let log = Log::write(&path, &experiment, &plan).expect("a log");
+    assert!(refused(&path).contains("another lab is writing"), "{}", refused(&path));
+    drop(log);
+
+    let (other, its_plan) = read(&SMALL.replace("repetitions = 2", "repetitions = 3"));
+    let error = Log::write(&path, &other, &its_plan).err().expect("another experiment").to_string();
+    assert!(error.contains("holds another experiment"), "{error}");
+
+    let log = Log::read(&path).expect("it opens");
+    log.connection.pragma_update(None, "user_version", SCHEMA_VERSION + 1).expect("ours");
+    drop(log);
+    assert!(refused(&path).contains("is of version 2"), "{}", refused(&path));
+
+    let text = folder.file("text.db");
+    std::fs::write(&text, "This is no database, though it is long enough to be one. ".repeat(99))
+        .expect("ours");
+    assert!(refused(&text).contains("is no log"), "{}", refused(&text));
+    let nowhere = folder.file("nowhere/log.db");
+    assert!(refused(&nowhere).contains("cannot be written"), "{}", refused(&nowhere));
+    assert!(
+        Log::read(&folder.file("none.db"))
+            .err()
+            .expect("none")
+            .to_string()
+            .contains("no such file")
+    );
+}
+
+#[test]
+fn shots_that_are_told_late_and_out_of_order_are_all_kept() {
+    let folder = Folder::new("late");
+    let (experiment, plan) = read(SMALL);
+    let log = Log::write(&folder.file("late.db"), &experiment, &plan).expect("a log");
+    let shot = |tick, player| sametick_lab::ShotRow { tick, player, ..Default::default() };
+    let shots = vec![shot(7, 1), shot(9, 2), shot(7, 2), shot(8, 1), shot(7, 1)];
+    let rows = sametick_lab::TrialLog { shots, ..Default::default() };
+    log.add(&plan.trials[0], &rows, None).expect("they are written");
+    let sql = "SELECT group_concat(tick || '.' || ordinal || '.' || player, ' ') FROM shot";
+    let told: String = log.connection.query_row(sql, [], |row| row.get(0)).expect("they are read");
+    assert_eq!(told, "7.0.1 7.1.2 7.2.1 8.0.1 9.0.2");
+}
+
+#[test]
+fn a_full_disk_loses_no_trial_that_was_whole() {
+    let folder = Folder::new("full");
+    let path = folder.file("full.db");
+    let (experiment, plan) = read(SMALL);
+    let log = Log::write(&path, &experiment, &plan).expect("a log");
+    let library = sametick_lab::Library::new(Path::new("."));
+    let rows = sametick_lab::play(&plan.trials[0], &library, &common::simulated).expect("it plays");
+    log.add(&plan.trials[0], &rows, None).expect("there is room");
+    let pages: i64 =
+        log.connection.pragma_query_value(None, "page_count", |row| row.get(0)).expect("a number");
+    log.connection.pragma_update(None, "max_page_count", pages + 1).expect("ours");
+    let error = log.add(&plan.trials[3], &rows, None).expect_err("there is no room").to_string();
+    assert!(error.contains("make room"), "{error}");
+    assert_eq!(log.done().expect("it is read").into_iter().collect::<Vec<_>>(), [1]);
+    log.connection.pragma_update(None, "max_page_count", 1_000_000).expect("ours");
+    drop(log);
+    let (_, ran) = run_into(&path, SMALL, 2, (0, 1)).expect("it goes on");
+    assert_eq!((ran.kept, ran.trials), (1, 5));
+}
