@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, bail};
 
 /// Package and example.
-const EXAMPLES: [(&str, &str); 6] = [
+const EXAMPLES: &[(&str, &str)] = &[
     ("sametick", "trace"),
     ("sametick", "compact_trace"),
     ("sametick", "sealed_trace"),
@@ -31,7 +31,7 @@ WebAssembly.instantiate(program, {}).then(({ instance }) => {
 pub(crate) fn run() -> Result<ExitCode> {
     let mut agree = true;
     for example in EXAMPLES {
-        agree &= compare(example)?;
+        agree &= compare(*example)?;
     }
     Ok(if agree { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -294,8 +294,8 @@ mod tests {
             let decisions = decisions(seed, 2000);
             let cost = |(chance, bits, value): &(u16, u32, u32)| match (chance, value) {
                 (0, _) => f64::from(*bits),
-                (_, 0) => -(1.0 - f64::from(*chance) / 65536.0).log2(),
-                _ => -(f64::from(*chance) / 65536.0).log2(),
+                (_, 0) => -libm::log2(1.0 - f64::from(*chance) / 65536.0),
+                _ => -libm::log2(f64::from(*chance) / 65536.0),
             };
             let bits: f64 = decisions.iter().map(cost).sum();
             let bytes = write(&decisions).len() as f64;

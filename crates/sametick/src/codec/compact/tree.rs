@@ -253,7 +253,7 @@ pub(crate) struct Price {
 impl Decide for Price {
     fn decide(&mut self, chance: u16, decision: bool) -> bool {
         let chance = f64::from(chance) / 65536.0;
-        self.bits -= if decision { chance } else { 1.0 - chance }.log2();
+        self.bits -= libm::log2(if decision { chance } else { 1.0 - chance });
         decision
     }
     fn raw(&mut self, bits: u32, value: u32) -> u32 {

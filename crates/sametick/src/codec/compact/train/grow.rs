@@ -198,7 +198,8 @@ fn cost(counts: &[u32]) -> f64 {
         return 0.0;
     }
     let whole = f64::from(total);
-    let each =
-        |count: &u32| if *count == 0 { 0.0 } else { f64::from(*count) * f64::from(*count).log2() };
-    whole * whole.log2() - counts.iter().map(each).sum::<f64>()
+    let each = |count: &u32| {
+        if *count == 0 { 0.0 } else { f64::from(*count) * libm::log2((*count).into()) }
+    };
+    whole * libm::log2(whole) - counts.iter().map(each).sum::<f64>()
 }

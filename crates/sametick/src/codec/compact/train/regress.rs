@@ -106,7 +106,7 @@ impl Moments {
 
     fn bits(&self) -> f64 {
         let (_, left) = self.solve();
-        0.5 * self.count * (left / self.count.max(1e-9) + NOISE).log2()
+        0.5 * self.count * libm::log2(left / self.count.max(1e-9) + NOISE)
     }
 }
 
@@ -136,7 +136,7 @@ impl Lessons {
             }
             (weights, _) = moments.solve();
             let mut squares: Vec<f64> =
-                samples.iter().map(|sample| self.missed(*sample, &weights).powi(2)).collect();
+                samples.iter().map(|sample| square(self.missed(*sample, &weights))).collect();
             let trusts: Vec<f64> = squares.clone();
             let middle = squares.len() / 2;
             let (_, median, _) = squares.select_nth_unstable_by(middle, f64::total_cmp);
@@ -229,4 +229,8 @@ fn split(lessons: &Lessons, samples: &[u32], trust: &[f64]) -> Option<(usize, i3
     let (gain, feature, threshold) = best;
     (gain > 12.0 * INPUTS as f64 + samples.len() as f64 * SPLIT_WORTH)
         .then_some((feature, threshold))
+}
+
+fn square(number: f64) -> f64 {
+    number * number
 }
