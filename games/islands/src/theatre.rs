@@ -22,7 +22,7 @@ const SECONDS: u64 = 10;
 const CELL_METRES: f32 = 2.0;
 /// How high islands and the bridge rise from the sea, and what stands on them.
 const LAND_METRES: f32 = 0.2;
-const HOUSE_METRES: f32 = 1.2;
+const HOUSE_METRES: f32 = 0.45;
 /// What is shown nearer than this stands still.
 const STILL_METRES: f32 = 0.01;
 /// The middle of the stage, in cells.
@@ -90,7 +90,7 @@ impl Play for Bridge {
                 kind: if is_leader { ShapeKind::Person } else { ShapeKind::Thing },
                 owner: Some(PlayerId(unit.seat.into())),
                 place: stage(Spot { x: spot.x + place.x, y: spot.y + place.y }),
-                size: [0.45, 1.6],
+                size: [0.8, 2.2],
                 facing: facing(squad, here, next),
                 pitch: 0.0,
                 is_alive: true,
@@ -106,9 +106,8 @@ impl Scene for Bridge {
             key: "bridge",
             title: "Bridge",
             sentences: [
-                "A orders its squad over a bridge; B's line takes half a second there and back.",
-                "On A's screen it sets out at once, dashed until the server agrees, and it arrives on all at one time; \
-                 under doom1993 it waits for B.",
+                "A orders its squad over a bridge: it goes at once on A's screen, dashed until the server agrees.",
+                "It arrives on all at one time; under doom1993 it waits for B.",
             ],
             model: Model {
                 name: "event_lock",
@@ -151,8 +150,8 @@ impl Scene for Bridge {
         let arrives = [A, B].map(|pane| arrives(recorded, pane).map(millis));
         let apart = arrives[0].zip(arrives[1]).map(|(one, other)| (one - other).abs());
         let caption = format!(
-            "A's squad set out **{:.0} ms** after the order on A's screen, **{:.0} ms** after it on B's. It arrived \
-             **{:.0} ms** apart.",
+            "A's squad set out **{:.0} ms** after the order on A's screen, **{:.0} ms** on B's. It arrived **{:.0} ms** \
+             apart.",
             millis(own),
             millis(other),
             apart?
