@@ -17,7 +17,7 @@ const DIRECTIONS = [[1, 0], [0, 1], [-1, 0], [0, -1]];
 const SENT_SECONDS = 3;
 // On the way to a server: what a step comes to, how often one is taken, and how long to wait after a failure.
 const [UNDER_WAY, IN, NOBODY] = [0, 1, 2];
-const STEP_MILLIS = 20, AGAIN_MILLIS = 1000;
+const TICKET = "islands-ticket", STEP_MILLIS = 20, AGAIN_MILLIS = 1000;
 const SPAN_MAX = 4, GROUP_KEYS = "123456789";
 const MAKE = [["q", 0], ["e", 1], ["r", 2], ["f", 3], ["c", 4]];
 const BUILD = [["b", BRIDGE], ["t", TOWER], ["g", WORKSHOP]];
@@ -601,11 +601,17 @@ fit();
 page.camera.scale = 24 * devicePixelRatio;
 page.ping = Math.max(0, Math.min(1000, number("ping", 0)));
 byId("ping").value = String(page.ping);
-const isServed = !asked.has("inside") && await join("");
+// Whoever loads the page again has the same seat.
+const kept = sessionStorage.getItem(TICKET) ?? "";
+sessionStorage.removeItem(TICKET);
+const isServed = !asked.has("inside") && await join(kept);
 if (!isServed) begin({ seed: asked.has("seed") ? number("seed", 1) : undefined, players: number("players", 4), war: asked.get("war") === "1" });
 // A browser lets frames rest in the background; the server hears of the page all the same.
 setInterval(() => page.served && document.hidden && page.contest.advance(0), 100);
-addEventListener("pagehide", () => page.contest?.leave());
+addEventListener("pagehide", () => {
+  if (page.served && !page.words.over) sessionStorage.setItem(TICKET, page.contest.ticket());
+  page.contest?.leave();
+});
 window.sametick = {
   status, toScreen, isOpen, skip: (ticks) => page.contest.skip(ticks), watch: (is) => page.contest.watch(is), pause, home,
   look: (x, y, scale) => Object.assign(page.camera, { x, y, scale: scale * devicePixelRatio }), edges: (are) => (page.edges = are),

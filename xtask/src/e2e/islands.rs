@@ -58,9 +58,9 @@ async fn served(stage: &Stage, road: &str) -> Result<()> {
     ensure!(came_by == road, "it came over {came_by:?}, not {road}");
     ask(&page, "window.sametick.edges(false)").await?;
     let seat = begun["seat"].as_u64().context("it has no seat")?;
-    let slow = "document.getElementById('ping').value = '600', \
-        document.getElementById('sheet').dispatchEvent(new Event('close'))";
-    ask(&page, slow).await?;
+    // As the menu does it.
+    ask(&page, "document.getElementById('ping').value = '600'").await?;
+    ask(&page, "document.getElementById('sheet').dispatchEvent(new Event('close'))").await?;
     let raiders: Vec<Value> =
         list(&begun, "own").into_iter().filter(|unit| unit["kind"] == RAIDER).collect();
     let centre = spot(raiders.first().context("no raider lives")?);

@@ -248,6 +248,8 @@ impl Road for Outside {
     }
 
     fn leave(&mut self) {
+        // A page that goes cannot wait for a long line.
+        self.set_delay(Span::ZERO);
         self.client.close(self.clock.now());
         self.advance(Span::ZERO);
     }
