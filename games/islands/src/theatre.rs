@@ -150,8 +150,8 @@ impl Scene for Bridge {
         let arrives = [A, B].map(|pane| arrives(recorded, pane).map(millis));
         let apart = arrives[0].zip(arrives[1]).map(|(one, other)| (one - other).abs());
         let caption = format!(
-            "A's squad set out **{:.0} ms** after the order on A's screen, **{:.0} ms** on B's. It arrived **{:.0} ms** \
-             apart.",
+            "A's squad set out **{:.0} ms** after the order on A's screen, **{:.0} ms** on B's. It arrived \
+             **{:.0} ms** apart.",
             millis(own),
             millis(other),
             apart?
