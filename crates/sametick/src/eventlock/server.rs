@@ -220,6 +220,7 @@ impl<G: Requests> EventServer<G> {
     }
 
     /// Lets time stand, or go on. Whoever comes meanwhile is let in, and is told of the world when it goes on.
+    /// Clocks that ran on meanwhile are early then, and wait for some seconds.
     pub fn hold(&mut self, now: Time, is_held: bool) {
         if self.is_held != is_held {
             self.began = (now, self.world.tick());
