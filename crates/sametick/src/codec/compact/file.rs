@@ -389,7 +389,7 @@ impl Plan {
         let words = self.modes.len();
         let is_there = |word: u8, count: usize| word == NONE || usize::from(word) + count <= words;
         let group = |first: u8, count: u8, word: u8| {
-            first != NONE && (first..first + count).contains(&word)
+            first != NONE && (first..first.saturating_add(count)).contains(&word)
         };
         let moves = |word: &u8| group(self.place, 3, *word) || group(self.rotation, 4, *word);
         let rare = self.order.get(usize::from(self.lively)..);
