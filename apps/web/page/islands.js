@@ -46,7 +46,10 @@ async function join(ticket) {
       await later(STEP_MILLIS);
       state = guest.step();
     }
-    if (state === NOBODY && !page.served) return false;
+    if (state === NOBODY && !page.served) {
+      tell("");
+      return false;
+    }
     if (state === IN) {
       const contest = guest.contest();
       contest.delay(page.ping);

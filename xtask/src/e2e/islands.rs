@@ -28,6 +28,8 @@ pub(super) async fn run(stage: &Stage) -> Result<()> {
     let begun = until(&page, "begun", |status| status["frames"].as_u64() > Some(5)).await?;
     ensure!(list(&begun, "own").len() == 8 && list(&begun, "built").len() == 2, "{begun}");
     ask(&page, "window.sametick.edges(false)").await?;
+    let is_waiting = page.ask("!document.getElementById('waiting').hidden").await?;
+    ensure!(is_waiting == false, "nobody is waited for in a page of its own");
     page.picture("islands-opening").await?;
     opens(&page).await?;
     leads(&page).await?;
