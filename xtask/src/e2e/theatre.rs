@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
@@ -21,6 +22,8 @@ const FOLDER_BYTES_MAX: u64 = 2_000_000;
 const MOMENT_SECONDS_MAX: f64 = 6.0;
 /// How often a page is asked how it is before it has failed; it takes its time to answer.
 const ASKED_MAX: usize = 4_000;
+/// A page that is asked all the time has none to draw.
+const LOOKS_EVERY: Duration = Duration::from_millis(20);
 /// How often a slider is moved in order to measure it.
 const SLIDES: u32 = 5;
 const LOOKS: &str = include_str!("theatre/looks.js");
@@ -301,6 +304,7 @@ async fn until(page: &Page<'_>, what: &str, is_so: impl Fn(&Value) -> bool) -> R
         if is_so(&status) {
             return Ok(status);
         }
+        std::thread::sleep(LOOKS_EVERY);
     }
     page.picture("failed").await?;
     bail!("still not {what}: {}", page.status().await?)
