@@ -95,25 +95,28 @@ pub fn read(bits: &mut BitReader<'_>, layout: &Layout, base: &[u32], words: &mut
 /// The same where `words` are the base already; says whether anything changed.
 #[inline]
 fn read_over(bits: &mut BitReader<'_>, layout: &Layout, words: &mut [u32]) -> bool {
-    let mut has_changed = false;
-    if let [_] = layout.widths() {
+    let (mut has_changed, mut is_group_changed) = (false, false);
+    if let [grouped] = layout.grouped() {
         let mask = read_mask(bits, layout.len());
         has_changed = mask != 0;
+        is_group_changed = mask & grouped != 0;
         read_picked(bits, mask, layout.words(), words);
     } else {
         let groups = words.chunks_mut(MASK_WORDS).zip(layout.words().chunks(MASK_WORDS));
-        for (words, descriptions) in groups {
+        for ((words, descriptions), grouped) in groups.zip(layout.grouped()) {
             if bits.read_bool() {
                 let mask = read_mask(bits, words.len());
                 if mask == 0 {
                     bits.fail();
                 }
                 has_changed = true;
+                is_group_changed |= mask & grouped != 0;
                 read_picked(bits, mask, descriptions, words);
             }
         }
     }
-    if !layout.admits(words) {
+    // The base was a record that a value can have.
+    if is_group_changed && !layout.admits(words) {
         bits.fail();
     }
     has_changed

@@ -34,6 +34,8 @@ pub struct Layout {
     fields: Vec<&'static str>,
     /// The words that head a group, so that a decoded record needs the group checked.
     groups: Vec<u8>,
+    /// The words that stand in a group, by the masks that pick them.
+    grouped: Vec<u64>,
     /// What predicts what, for codecs that ask.
     hints: Vec<Hint>,
 }
@@ -95,12 +97,19 @@ impl Layout {
             assert!(end < words.len(), "the words behind {name} are missing");
         }
         let groups = (0..=u8::MAX).zip(&words).filter(|(_, word)| word.heads_group());
+        let mut grouped = vec![0; words.len().div_ceil(MASK_WORDS)];
+        for (head, word) in words.iter().enumerate().filter(|(_, word)| word.heads_group()) {
+            for index in head..=head + word.words_behind() {
+                grouped[index / MASK_WORDS] |= 1 << (index % MASK_WORDS);
+            }
+        }
         Self {
             precision,
             initial,
             widths: words.chunks(MASK_WORDS).map(widths).collect(),
             fields: Vec::new(),
             groups: groups.map(|(index, _)| index).collect(),
+            grouped,
             hints: Vec::new(),
             words,
         }
@@ -251,6 +260,13 @@ impl Layout {
         self.groups.iter().map(|index| usize::from(*index)).all(|index| {
             self.words[index].admits_group(&words[index..]) || self.is_unused(words, index)
         })
+    }
+
+    /// The words that stand in a group, by the masks that pick them: while none of them changes, a record that was
+    /// [admitted](Layout::admits) is one still.
+    #[inline]
+    pub(crate) fn grouped(&self) -> &[u64] {
+        &self.grouped
     }
 
     /// Whether a group stands in an unused item of a list. All is zero there, which its list has

@@ -6,7 +6,7 @@ use crate::entities::Layouts;
 use crate::events::{Effect, Effects};
 use crate::fields::Networked;
 use crate::game::{Emitted, Game, Turn};
-use crate::record::Layout;
+use crate::record::{Layout, ROW_WORDS};
 use crate::table::Table;
 use crate::time::Span;
 use crate::world::{PlayerId, Tick, World};
@@ -33,10 +33,20 @@ pub(super) struct Inputs<C> {
 impl<C: Networked> Inputs<C> {
     /// Whether the same is asked, bit by bit: rules may tell values apart that compare as equal, as 0.0 and -0.0.
     fn is_same(&self, other: &Self, layout: &Layout) -> bool {
-        let record = |command: &Option<C>| command.as_ref().map(|command| layout.record(command));
+        let row = |command: &C| {
+            let mut row = [0; ROW_WORDS];
+            layout.gather(&mut command.clone(), &mut row);
+            row
+        };
+        let is_asked = |asked: &Option<C>, wanted: &Option<C>| match (asked, wanted) {
+            (Some(asked), Some(wanted)) => {
+                row(asked)[..layout.len()] == row(wanted)[..layout.len()]
+            }
+            (asked, wanted) => asked.is_none() && wanted.is_none(),
+        };
         let commands = self.commands.iter().zip(&other.commands);
         let are_same = |((one, asked), (other, wanted)): (&(PlayerId, _), &(PlayerId, _))| {
-            one == other && record(asked) == record(wanted)
+            one == other && is_asked(asked, wanted)
         };
         self.joined == other.joined
             && self.left == other.left
