@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What the page is made of, from the top of the repository.
-const SOURCES: [&str; 8] = [
+const SOURCES: [&str; 10] = [
     "Cargo.lock",
     "apps/web",
     "crates/sametick/Cargo.toml",
@@ -13,6 +13,8 @@ const SOURCES: [&str; 8] = [
     "crates/sametick-links/Cargo.toml",
     "crates/sametick-links/src",
     "games/arena",
+    "games/hello",
+    "games/islands",
     "xtask/src/web.rs",
 ];
 
