@@ -41,7 +41,7 @@ impl Census {
                 Entity::Building(building) => {
                     census.buildings[usize::from(building.seat) % SEATS_MAX] += 1;
                     census.making[usize::from(building.seat) % SEATS_MAX] +=
-                        usize::from(building.left(clock));
+                        usize::from(building.owed(clock));
                 }
                 Entity::Realm(realm) => {
                     census.realms[usize::from(realm.seat) % SEATS_MAX] = Some(id)

@@ -238,7 +238,7 @@ impl Court<'_> {
         if !building.kind.makes(request.unit) || request.count == 0 {
             return Err(Denial::CannotMake);
         }
-        let left = building.left(self.clock);
+        let left = building.owed(self.clock);
         let adds = left == 0 || building.product == request.unit;
         if !building.is_ready(self.clock) || !adds || left + request.count > BATCH_MAX {
             return Err(Denial::Busy);
@@ -251,7 +251,7 @@ impl Court<'_> {
 
     fn cancel(&self, seat: u8, request: &Request) -> Result<(), Denial> {
         let building = self.own_building(seat, request.target)?;
-        let has_something = building.left(self.clock) > 0 || !building.is_ready(self.clock);
+        let has_something = building.owed(self.clock) > 0 || !building.is_ready(self.clock);
         if has_something { Ok(()) } else { Err(Denial::CannotMake) }
     }
 

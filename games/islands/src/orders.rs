@@ -220,7 +220,7 @@ impl Field<'_> {
         let Some((id, building)) = building(self.world, &self.census, request.target) else {
             return;
         };
-        let left = building.left(self.clock);
+        let left = building.owed(self.clock);
         if left > 0 {
             self.earn(seat, building.product.table().cost * u32::from(left));
             if let Some(building) = self.world.get_mut::<Building>(id) {

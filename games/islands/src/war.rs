@@ -102,7 +102,13 @@ impl Field<'_> {
         dead.sort_unstable();
         dead.dedup();
         for id in &dead {
-            self.world.despawn(*id);
+            if let Some(Entity::Building(building)) = self.world.despawn(*id) {
+                // What it was to make is paid back.
+                let owed = u32::from(building.owed(self.clock));
+                if owed > 0 {
+                    self.earn(building.seat, building.product.table().cost * owed);
+                }
+            }
         }
         let links: Vec<Link> = dead.iter().map(|id| Link::to(*id)).collect();
         unlink(self.world, &links);

@@ -3,7 +3,7 @@
 use crate::building::Building;
 use crate::content::SPRING_WORKERS_MAX;
 use crate::contest::SEATS_MAX;
-use crate::health::{BEAT_TICKS, Health};
+use crate::health::Health;
 use crate::islands::Entity;
 use crate::judge::workers_at;
 use crate::orders::Field;
@@ -68,10 +68,7 @@ impl Field<'_> {
     }
 
     fn make(&mut self, ground: &Ground) {
-        // What a beat earlier was still to be made.
-        let before = self.clock.saturating_sub(BEAT_TICKS);
-        let made =
-            |maker: &Building| maker.left(before.max(maker.begun.into())) - maker.left(self.clock);
+        let made = |maker: &Building| maker.owed(self.clock) - maker.left(self.clock);
         let makers = self
             .world
             .all::<Building>()

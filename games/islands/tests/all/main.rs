@@ -4,6 +4,7 @@ mod contests;
 mod fog;
 mod maps;
 mod networks;
+mod production;
 mod requests;
 mod stage;
 mod telling;
