@@ -27,7 +27,7 @@ use crate::content::Content;
 use crate::contest::TICKS_PER_SECOND;
 use crate::islands::Entity;
 use crate::judge::judge;
-use crate::place::{Cell, Link};
+use crate::place::{Cell, Link, Mark};
 use crate::realm::UNITS_MAX;
 use crate::request::{GROUP_MAX, Request, Verb};
 use crate::tables::{BuildingKind, UnitKind};
@@ -87,7 +87,7 @@ impl Bot {
     pub fn think(&mut self, world: &World<Entity>, me: PlayerId, content: &Content) -> Request {
         let clock = clock(world);
         let turn = THINK_TICKS + u32::from(me.0 % 5);
-        if clock < self.thought_at + turn {
+        if clock < self.thought_at.saturating_add(turn) {
             return Request::default();
         }
         self.thought_at = clock;
@@ -116,13 +116,13 @@ impl Bot {
             .iter()
             .filter(|enemy| !enemy.is_building && enemy.cell.apart(home) <= HOME_CELLS);
         let first = intruders.clone().min_by_key(|enemy| enemy.cell.apart(home))?;
-        if intruders.count() < 2 || view.clock < self.defended_at + DEFEND_TICKS {
+        if intruders.count() < 2 || view.clock < self.defended_at.saturating_add(DEFEND_TICKS) {
             return None;
         }
         let near = |troop: &&Troop| troop.is_idle && troop.at.apart(home) <= 2 * HOME_CELLS;
         let far_enough = |troop: &&Troop| troop.at.apart(first.cell) > 6;
-        let squads: Vec<Link> =
-            view.army().filter(near).filter(far_enough).map(|troop| troop.link).collect();
+        let squads: Vec<Mark> =
+            view.army().filter(near).filter(far_enough).map(|troop| troop.mark).collect();
         self.defended_at = view.clock;
         (!squads.is_empty())
             .then(|| Request::march(squads.into_iter().take(GROUP_MAX), first.cell, true))
@@ -147,10 +147,10 @@ impl Bot {
     /// Sends a worker to a plan that nobody builds, or gives up what nobody can come to.
     fn finish(&mut self, view: &View<'_>) -> Option<Request> {
         let is_left = |link: Link| !view.troops.iter().any(|troop| troop.builds == Some(link));
-        let (link, plan) =
-            view.buildings.iter().find(|(link, plan)| plan.ready == 0 && is_left(*link))?;
+        let mut plans = view.buildings.iter().filter(|(_, plan)| plan.ready == 0);
+        let (mark, plan) = plans.find(|(mark, _)| is_left(mark.link()))?;
         if view.reachable.nearest(plan.cell, 1).is_none() {
-            return Some(Request { verb: Verb::Cancel, target: *link, ..Request::default() });
+            return Some(Request { verb: Verb::Cancel, target: *mark, ..Request::default() });
         }
         let worker = view.worker_near(plan.cell)?;
         let bridge = Request::bridge(worker, plan.cell, plan.direction, plan.span);
@@ -192,7 +192,7 @@ impl Bot {
             view.own(kind)
                 .any(|(_, bridge)| bridge.ready == 0 || u32::from(bridge.ready) > view.clock)
         };
-        if view.clock < self.bridged_at + BRIDGE_TICKS
+        if view.clock < self.bridged_at.saturating_add(BRIDGE_TICKS)
             || is_begun(BuildingKind::Bridge)
             || view.crystals < 16
         {
@@ -209,7 +209,7 @@ impl Bot {
     }
 
     fn make(&mut self, view: &View<'_>) -> Option<Request> {
-        let (link, _) = view
+        let (mark, _) = view
             .own(BuildingKind::Workshop)
             .find(|(_, shop)| shop.left(view.clock) == 0 && shop.is_ready(view.clock))?;
         let cost = self.next.table().cost;
@@ -226,7 +226,7 @@ impl Bot {
             77..88 => UnitKind::Ballista,
             _ => UnitKind::Kite,
         };
-        Some(Request::produce(*link, kind, count))
+        Some(Request::produce(*mark, kind, count))
     }
 
     /// Sends all who are idle, once they are enough.
@@ -240,7 +240,7 @@ impl Bot {
         let idle: usize = view.army().filter(ready).map(|troop| troop.members.len()).sum();
         let led_on = view.army().filter(ready).filter(away).any(|troop| troop.members.len() >= 3);
         let wanted = if can_go { self.army } else { 5 };
-        let is_due = view.clock >= self.attacked_at + ATTACK_TICKS;
+        let is_due = view.clock >= self.attacked_at.saturating_add(ATTACK_TICKS);
         if !is_due || (idle < wanted && !led_on) {
             return None;
         }
@@ -251,7 +251,7 @@ impl Bot {
             .army()
             .filter(ready)
             .filter(|troop| !only_away || away(troop))
-            .map(|troop| troop.link);
+            .map(|troop| troop.mark);
         let request = Request::march(squads.take(GROUP_MAX), goal, true);
         (request.verb == Verb::Assault && !request.group.is_empty()).then_some(request)
     }
@@ -259,7 +259,7 @@ impl Bot {
     /// Whom it is after: a neighbour who is in the contest.
     fn rival(&mut self, view: &View<'_>) -> Option<u8> {
         let contest = contest(view.world);
-        let is_due = view.clock >= self.rival_since + RETARGET_TICKS;
+        let is_due = view.clock >= self.rival_since.saturating_add(RETARGET_TICKS);
         if let Some(rival) = self.rival.filter(|rival| contest.plays(*rival) && !is_due) {
             return Some(rival);
         }

@@ -2,7 +2,7 @@
 
 use crate::health::{Health, beat_before};
 use crate::place::{CELL_BITS, Cell, DIRECTIONS, Spot};
-use crate::squad::CLOCK_BITS;
+use crate::squad::{CLOCK_BITS, moment};
 use crate::tables::{BuildingKind, UnitKind};
 use sametick::{Fields, Networked};
 
@@ -82,11 +82,11 @@ impl Building {
     pub(crate) fn make(&mut self, product: UnitKind, more: u8, clock: u32) {
         let left = self.owed(clock);
         if left == 0 {
-            (self.begun, self.count, self.product) = (clock as u16, more, product);
+            (self.begun, self.count, self.product) = (moment(clock), more, product);
             return;
         }
         let made = u32::from(self.count - left) * self.product.table().ticks;
-        (self.begun, self.count) = ((u32::from(self.begun) + made) as u16, left + more);
+        (self.begun, self.count) = (moment(u32::from(self.begun) + made), left + more);
     }
 
     /// The cells it covers.

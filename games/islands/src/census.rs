@@ -3,7 +3,7 @@
 use crate::building::Building;
 use crate::contest::{Contest, SEATS_MAX};
 use crate::islands::Entity;
-use crate::place::{Link, Spot};
+use crate::place::{Link, Mark, Spot};
 use crate::realm::Realm;
 use crate::squad::Squad;
 use crate::unit::{Unit, place_offset};
@@ -55,6 +55,16 @@ impl Census {
     /// The name that a link leads to.
     pub fn name(&self, link: Link) -> Option<EntityId> {
         self.names.get(&link).copied().filter(|_| link.is_some())
+    }
+
+    /// The name that a request means, if it is still there.
+    pub fn marked(&self, mark: Mark) -> Option<EntityId> {
+        self.name(mark.link()).filter(|id| Mark::to(*id) == mark)
+    }
+
+    /// What a request calls whoever a link leads to.
+    pub fn mark(&self, link: Link) -> Option<Mark> {
+        self.name(link).map(Mark::to)
     }
 
     /// A squad by its link.
@@ -174,9 +184,9 @@ pub fn seat_of(world: &World<Entity>, player: PlayerId) -> Option<u8> {
 pub(crate) fn building(
     world: &World<Entity>,
     census: &Census,
-    link: Link,
+    mark: Mark,
 ) -> Option<(EntityId, Building)> {
-    let id = census.name(link)?;
+    let id = census.marked(mark)?;
     Some((id, *world.get::<Building>(id)?))
 }
 

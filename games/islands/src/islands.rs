@@ -9,7 +9,7 @@ use crate::orders::Field;
 use crate::place::{Cell, Link};
 use crate::realm::{GRAINS, Realm};
 use crate::request::Request;
-use crate::squad::{Job, Squad};
+use crate::squad::{Job, Squad, moment};
 use crate::tables::{BuildingKind, UnitKind};
 use crate::unit::Unit;
 use crate::ways::Ground;
@@ -87,6 +87,7 @@ impl Game for Islands {
 }
 
 fn beat(mut field: Field<'_>) {
+    field.begin_beat();
     let dead = field.dead();
     let altars: Vec<u8> = dead
         .iter()
@@ -138,7 +139,7 @@ fn join(world: &mut World<Entity>, turn: &Turn<'_, Islands>, player: PlayerId) {
         }
     }
     let clock = clock_at(world, turn.tick());
-    let realm = Realm { grains: CRYSTALS * GRAINS, since: clock as u16, seat, ..Realm::default() };
+    let realm = Realm { grains: CRYSTALS * GRAINS, since: moment(clock), seat, ..Realm::default() };
     world.spawn_owned(player, realm);
     let ground = Ground::new(content, world, clock);
     let mut field = Field::new(world, content, clock);

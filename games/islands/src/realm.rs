@@ -1,6 +1,6 @@
 //! What a player has: crystals, and how they come in. Nobody else is told.
 
-use crate::squad::CLOCK_BITS;
+use crate::squad::{CLOCK_BITS, moment};
 use sametick::{Fields, Networked};
 
 /// Of a crystal: what one worker gathers in a tick. Twelve ticks are a crystal.
@@ -37,8 +37,10 @@ impl Networked for Realm {
 impl Realm {
     /// What there is at a moment, in grains.
     pub fn grains(&self, clock: u32) -> u32 {
-        let gathered = u32::from(self.rate) * clock.saturating_sub(u32::from(self.since));
-        (self.grains + gathered).min(CRYSTALS_MAX * GRAINS)
+        let ticks = clock.saturating_sub(u32::from(self.since));
+        self.grains
+            .saturating_add(ticks.saturating_mul(self.rate.into()))
+            .min(CRYSTALS_MAX * GRAINS)
     }
 
     /// What there is at a moment.
@@ -47,7 +49,7 @@ impl Realm {
     }
 
     pub(crate) fn settle(&mut self, clock: u32) {
-        (self.grains, self.since) = (self.grains(clock), clock as u16);
+        (self.grains, self.since) = (self.grains(clock), moment(clock));
     }
 
     pub(crate) fn pay(&mut self, crystals: u32, clock: u32) {

@@ -8,6 +8,11 @@ pub const POINTS_MAX: usize = 8;
 /// Of moments on the contest's clock.
 pub(crate) const CLOCK_BITS: u32 = 15;
 
+/// A moment of the contest's clock as records have it; none is later than they can tell.
+pub(crate) fn moment(clock: u32) -> u16 {
+    clock.min((1 << CLOCK_BITS) - 1) as u16
+}
+
 /// What a squad is about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Job {
@@ -80,13 +85,15 @@ impl Squad {
     pub fn spot(&self, clock: u32) -> Spot {
         let until = if self.halt > 0 { clock.min(u32::from(self.halt)) } else { clock };
         let ticks = until.saturating_sub(u32::from(self.since));
-        self.along(ticks as i32 * i32::from(self.pace))
+        // However long ago it set out, it is at the end of its way at the latest.
+        let way = ticks.saturating_mul(u32::from(self.pace));
+        self.along(i32::try_from(way).unwrap_or(i32::MAX))
     }
 
     /// Where it is at a moment, for eyes: the clock has fractions, and so has the answer, in cells. Rules never ask.
     pub fn shown_at(&self, clock: f64) -> [f32; 2] {
         let whole = clock.max(0.0) as u32;
-        let [now, next] = [self.spot(whole), self.spot(whole + 1)];
+        let [now, next] = [self.spot(whole), self.spot(whole.saturating_add(1))];
         let part = (clock - f64::from(whole)) as f32;
         let blend =
             |from: i32, to: i32| (from as f32 + (to - from) as f32 * part) / crate::SUB as f32;
@@ -102,8 +109,13 @@ impl Squad {
     pub fn is_there(&self, clock: u32) -> bool {
         self.points.is_empty()
             || self.halt == 0
-                && clock.saturating_sub(u32::from(self.since)) * u32::from(self.pace)
+                && clock.saturating_sub(u32::from(self.since)).saturating_mul(u32::from(self.pace))
                     >= self.length() as u32
+    }
+
+    /// Whether it stands, but is to go on.
+    pub(crate) fn waits(&self, clock: u32) -> bool {
+        self.is_there(clock) && self.end().cell() != self.goal
     }
 
     /// The end of what is written of its way.
@@ -121,7 +133,8 @@ impl Squad {
 
     /// Goes on after a halt.
     pub(crate) fn resume(&mut self, clock: u32) {
-        self.since = (u32::from(self.since) + clock.saturating_sub(u32::from(self.halt))) as u16;
+        let stood = clock.saturating_sub(u32::from(self.halt));
+        self.since = moment(u32::from(self.since).saturating_add(stood));
         self.halt = 0;
     }
 

@@ -9,7 +9,7 @@ use crate::health::BEAT_TICKS;
 use crate::islands::Entity;
 use crate::orders::Field;
 use crate::place::{Link, SIDE_MAX, SUB, Spot};
-use crate::squad::{Job, Squad};
+use crate::squad::{Job, Squad, moment};
 use crate::tables::{BuildingKind, UnitKind};
 use crate::unit::{self, Unit};
 use crate::ways::Ground;
@@ -187,7 +187,7 @@ impl Field<'_> {
             let link = Link::to(id);
             let is_due = (beat + u32::from(link.0)).is_multiple_of(2);
             if is_due && self.is_armed(link) && self.can_fight(link, &squad, bodies) {
-                self.change(id, |squad, clock| squad.halt = clock as u16);
+                self.change(id, |squad, clock| squad.halt = moment(clock));
             }
         }
     }

@@ -8,7 +8,7 @@ use crate::islands::Entity;
 use crate::judge::workers_at;
 use crate::orders::Field;
 use crate::place::{Cell, Link, SUB};
-use crate::squad::{Job, Squad};
+use crate::squad::{Job, Squad, moment};
 use crate::tables::UnitKind;
 use crate::unit::{SQUAD_PLACES, Unit};
 use crate::ways::Ground;
@@ -62,7 +62,7 @@ impl Field<'_> {
             let Some(building) = self.world.get_mut::<Building>(id) else { continue };
             let is_near = building.cell.centre().is_within(builder.centre(), BUILD_REACH);
             if building.ready == 0 && is_near {
-                building.ready = (self.clock + building.build_ticks()) as u16;
+                building.ready = moment(self.clock.saturating_add(building.build_ticks()));
             }
         }
     }
@@ -160,14 +160,9 @@ impl Field<'_> {
         }
     }
 
-    /// Ways that were too long to be written at once are gone on with.
+    /// Ways that were too long to be written at once are gone on with, and those begun that waited for a turn.
     fn go_on(&mut self, ground: &Ground) {
-        let waits = |squad: &Squad| {
-            !squad.points.is_empty()
-                && squad.is_there(self.clock)
-                && squad.points.last() != Some(&squad.goal)
-        };
-        let waiting = self.world.all::<Squad>().filter(|(_, squad)| waits(squad));
+        let waiting = self.world.all::<Squad>().filter(|(_, squad)| squad.waits(self.clock));
         let waiting: Vec<(Link, Squad)> =
             waiting.map(|(id, squad)| (Link::to(id), *squad)).collect();
         for (link, squad) in waiting {
@@ -176,9 +171,7 @@ impl Field<'_> {
             let goes_on = is_as_near
                 || squad.flies
                 || self.order(ground, link, (squad.job, squad.aim), squad.goal);
-            // Whoever had no turn has one at the next beat.
             if !goes_on
-                && self.ways_left > 0
                 && let Some(squad) =
                     self.census.name(link).and_then(|id| self.world.get_mut::<Squad>(id))
             {
@@ -190,7 +183,8 @@ impl Field<'_> {
     /// Squads at rest that stand together and are alike become one: fewer to lead, fewer to tell of.
     fn join_squads(&mut self, ground: &Ground) {
         let stands = |squad: &Squad| {
-            !squad.is_moving(self.clock) && squad.job != Job::Build && squad.job != Job::Attack
+            let is_led = squad.is_moving(self.clock) || squad.waits(self.clock);
+            !is_led && squad.job != Job::Build && squad.job != Job::Attack
         };
         let squads = self.world.all::<Squad>().filter(|(_, squad)| stands(squad));
         let squads: Vec<(Link, Squad)> = squads.map(|(id, squad)| (Link::to(id), *squad)).collect();
