@@ -18,9 +18,9 @@ use locked::Locked;
 use sametick::eventlock::{Blending, Denial as Refusal};
 use sametick::{EntityId, Game, PlayerId, Slots, Span, World};
 use sametick_islands::{
-    Building, BuildingKind, Cell, Census, Content, Denial, Entity, GRAINS, GROUP_MAX, Islands, Job,
-    Link, Mark, Opening, Realm, Request, SPRING_WORKERS_MAX, SUB, Sight, Squad, TICK, UNITS_MAX,
-    Unit, UnitKind, Verb, clock, contest, place_offset, seat_of, shots,
+    Building, BuildingKind, Cell, Census, Content, Denial, Entity, Errand, GRAINS, GROUP_MAX,
+    Islands, Job, Link, Mark, Opening, Realm, Request, SPRING_WORKERS_MAX, SUB, Sight, Squad, TICK,
+    UNITS_MAX, Unit, UnitKind, Verb, clock, contest, place_offset, seat_of, shots,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -260,13 +260,13 @@ impl Contest {
         let mut rooms: Vec<(Cell, usize)> =
             self.content.springs().iter().map(|spring| (*spring, SPRING_WORKERS_MAX)).collect();
         rooms.sort_by_key(|(spring, _)| (spring.apart(near), *spring));
-        for (id, squad) in self.world().all::<Squad>().filter(|(_, squad)| squad.job == Job::Gather)
-        {
+        let errands = self.world().all::<Errand>().map(|(_, errand)| errand);
+        for errand in errands.filter(|errand| errand.job == Job::Gather) {
             let others = census
-                .members(Link::to(id))
+                .members(errand.squad)
                 .iter()
                 .filter(|id| !workers.contains(&Mark::to(**id).0));
-            let room = rooms.iter_mut().find(|(spring, _)| *spring == squad.goal);
+            let room = rooms.iter_mut().find(|(spring, _)| *spring == errand.goal);
             room.into_iter()
                 .for_each(|(_, room)| *room = room.saturating_sub(others.clone().count()));
         }
@@ -305,7 +305,7 @@ impl Contest {
                 f32::from(unit.health.left(tick)) / f32::from(unit.kind.table().health),
                 f32::from(unit.squad.0),
                 f32::from(u8::from(squad.is_moving(tick))),
-                squad.job as u8 as f32,
+                census.errand(world, unit.squad).job as u8 as f32,
                 f32::from(unit.health.loss()),
             ]);
         }
@@ -414,9 +414,9 @@ impl Contest {
             .filter(|(_, unit)| Some(unit.seat) == seat && unit.kind == UnitKind::Worker);
         let rests = |unit: &Unit| {
             let squad = census.squad(world, unit.squad);
-            squad.is_some_and(|squad| {
-                squad.is_there(tick) && squad.job != Job::Gather && !self.builds(&census, squad)
-            })
+            let errand = census.errand(world, unit.squad);
+            let is_free = errand.job != Job::Gather && !self.builds(&census, &errand);
+            is_free && squad.is_some_and(|squad| squad.is_there(tick))
         };
         let idle = idle.filter(|(_, unit)| rests(unit)).count();
         let scores: Vec<String> = contest.scores.iter().map(ToString::to_string).collect();
@@ -442,9 +442,9 @@ impl Contest {
         text
     }
 
-    fn builds(&self, census: &Census, squad: &Squad) -> bool {
-        let site = census.name(squad.aim).and_then(|id| self.world().get::<Building>(id));
-        squad.job == Job::Build && site.is_some_and(|site| !site.is_ready(clock(self.world())))
+    fn builds(&self, census: &Census, errand: &Errand) -> bool {
+        let site = census.name(errand.aim).and_then(|id| self.world().get::<Building>(id));
+        errand.job == Job::Build && site.is_some_and(|site| !site.is_ready(clock(self.world())))
     }
 
     fn visible(&self) -> Slots {

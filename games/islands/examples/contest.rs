@@ -25,7 +25,7 @@ fn main() {
     (0..players).for_each(|player| game.join(PlayerId(player)));
     let (mut bits, mut appear, mut vanish, mut changes) = (0, 0, 0, 0);
     let (mut kinds, mut requests, mut least, mut deaths, mut before) =
-        ([0; 5], 0, usize::MAX, 0, 0);
+        ([0; 6], 0, usize::MAX, 0, 0);
     while !contest(game.world()).is_over {
         let asked: Vec<_> = (0..players)
             .zip(&mut bots)
@@ -41,7 +41,7 @@ fn main() {
             appear += cost.appear;
             vanish += cost.vanish;
             changes += cost.changes;
-            (0..5).for_each(|kind| kinds[kind] += cost.by_kind[kind]);
+            (0..6).for_each(|kind| kinds[kind] += cost.by_kind[kind]);
         }
         let world = game.world();
         let units = world.all::<Unit>().count();
@@ -70,7 +70,7 @@ fn main() {
                 kinds.map(|bits: u64| bits / 480),
                 requests as f64 / 60.0,
             );
-            (bits, appear, vanish, changes, kinds, requests) = (0, 0, 0, 0, [0; 5], 0);
+            (bits, appear, vanish, changes, kinds, requests) = (0, 0, 0, 0, [0; 6], 0);
             (least, deaths) = (usize::MAX, 0);
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::building::Building;
 use crate::contest::{Contest, SEATS_MAX};
+use crate::errand::Errand;
 use crate::islands::Entity;
 use crate::place::{Link, Mark, Spot};
 use crate::realm::Realm;
@@ -16,6 +17,8 @@ pub struct Census {
     names: BTreeMap<Link, EntityId>,
     members: BTreeMap<Link, Vec<EntityId>>,
     spots: BTreeMap<Link, Spot>,
+    /// By squad.
+    errands: BTreeMap<Link, EntityId>,
     units: [usize; SEATS_MAX],
     buildings: [usize; SEATS_MAX],
     realms: [Option<EntityId>; SEATS_MAX],
@@ -46,6 +49,7 @@ impl Census {
                 Entity::Realm(realm) => {
                     census.realms[usize::from(realm.seat) % SEATS_MAX] = Some(id)
                 }
+                Entity::Errand(errand) => _ = census.errands.insert(errand.squad, id),
                 Entity::Contest(_) => census.contest = Some(id),
             }
         }
@@ -70,6 +74,20 @@ impl Census {
     /// A squad by its link.
     pub fn squad<'a>(&self, world: &'a World<Entity>, link: Link) -> Option<&'a Squad> {
         world.get(self.name(link)?)
+    }
+
+    /// The name of a squad's errand, where it is known.
+    pub fn errand_name(&self, squad: Link) -> Option<EntityId> {
+        self.errands.get(&squad).copied()
+    }
+
+    /// What a squad is about; one of which that is not known stands where its way ends.
+    pub fn errand(&self, world: &World<Entity>, squad: Link) -> Errand {
+        let known = self.errand_name(squad).and_then(|id| world.get::<Errand>(id).copied());
+        known.unwrap_or_else(|| {
+            let goal = self.squad(world, squad).map(|squad| squad.end().cell());
+            Errand { squad, goal: goal.unwrap_or_default(), ..Errand::default() }
+        })
     }
 
     /// The units of a squad.
@@ -136,6 +154,7 @@ impl Census {
             Entity::Building(building) => {
                 self.buildings[usize::from(building.seat) % SEATS_MAX] += 1
             }
+            Entity::Errand(errand) => _ = self.errands.insert(errand.squad, id),
             Entity::Realm(_) | Entity::Contest(_) => {}
         }
     }
@@ -158,6 +177,7 @@ impl Census {
         self.names.remove(&link);
         self.spots.remove(&link);
         self.members.remove(&link);
+        self.errands.remove(&link);
     }
 
     /// Takes note of a squad that takes another way from here.

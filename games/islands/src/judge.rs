@@ -3,12 +3,13 @@
 use crate::building::{BATCH_MAX, Building, SPAN_MAX, run};
 use crate::census::{Census, building, clock_at, contest, seat_of};
 use crate::content::{Content, SPRING_WORKERS_MAX};
+use crate::errand::{Errand, Job};
 use crate::islands::Entity;
-use crate::place::{Cell, DIRECTIONS, Link, Mark};
+use crate::place::{Cell, DIRECTIONS, Mark};
 use crate::realm::{BUILDINGS_MAX, Realm, UNITS_MAX};
 use crate::request::{Denial, Request, Verb};
 use crate::sight::Sight;
-use crate::squad::{Job, Squad};
+use crate::squad::Squad;
 use crate::tables::{BuildingKind, UnitKind};
 use crate::unit::Unit;
 use crate::ways::{GOAL_REACH, Ground};
@@ -317,9 +318,9 @@ impl Court<'_> {
 
 /// Who gathers at a spring, or is on the way to.
 pub(crate) fn workers_at(world: &World<Entity>, census: &Census, spring: Cell) -> Vec<EntityId> {
-    let squads =
-        world.all::<Squad>().filter(|(_, squad)| squad.job == Job::Gather && squad.goal == spring);
-    squads.flat_map(|(id, _)| census.members(Link::to(id)).iter().copied()).collect()
+    let is_there = |errand: &Errand| errand.job == Job::Gather && errand.goal == spring;
+    let errands = world.all::<Errand>().filter(|(_, errand)| is_there(errand));
+    errands.flat_map(|(_, errand)| census.members(errand.squad).iter().copied()).collect()
 }
 
 /// What a request to build would plan.

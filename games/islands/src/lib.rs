@@ -24,7 +24,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `islands` | the order of a tick, and which entities there are |
-//! | `unit`, `squad`, `building`, `realm`, `contest` | one kind of entity each |
+//! | `unit`, `squad`, `errand`, `building`, `realm`, `contest` | one kind of entity each |
 //! | `health`, `place`, `tables` | what goes each second; cells, spots and links; what everything costs and does |
 //! | `content` | the map of a seed |
 //! | `request`, `judge`, `orders` | what can be asked for, whether it is lawful, and what becomes of it |
@@ -40,6 +40,7 @@ mod building;
 mod census;
 mod content;
 mod contest;
+mod errand;
 mod health;
 mod islands;
 mod judge;
@@ -62,6 +63,7 @@ pub use building::{BATCH_MAX, Building, SPAN_MAX};
 pub use census::{Census, clock, contest, seat_of};
 pub use content::{CONTEST_SECONDS, Content, Home, Opening, SPRING_WORKERS_MAX};
 pub use contest::{Contest, SEATS_MAX, TICKS_PER_SECOND};
+pub use errand::{Errand, Job};
 pub use health::{BEAT_TICKS, Health};
 pub use islands::{Entity, Islands, TICK, scores};
 pub use judge::{foresee, judge};
@@ -70,7 +72,7 @@ pub use place::{Cell, DIRECTIONS, Link, Mark, SIDE_MAX, SUB, Spot};
 pub use realm::{BUILDINGS_MAX, CRYSTALS_MAX, GRAINS, Realm, UNITS_MAX};
 pub use request::{Denial, GROUP_MAX, Request, Verb};
 pub use sight::{BLOCK_CELLS, Sight};
-pub use squad::{Job, POINTS_MAX, Squad};
+pub use squad::{POINTS_MAX, Squad};
 pub use tables::{BuildingKind, BuildingTable, UnitKind, UnitTable};
 pub use trace::trace;
 pub use unit::{SQUAD_PLACES, Unit, place_offset};

@@ -4,12 +4,13 @@ use crate::building::Building;
 use crate::census::{Census, building};
 use crate::content::Content;
 use crate::contest::SEATS_MAX;
+use crate::errand::{Errand, Job};
 use crate::islands::Entity;
 use crate::judge::{Court, planned};
 use crate::place::{Cell, DIRECTIONS, Link};
 use crate::realm::Realm;
 use crate::request::{Request, Verb};
-use crate::squad::{Job, Squad, moment};
+use crate::squad::{Squad, moment};
 use crate::tables::BuildingKind;
 use crate::unit::Unit;
 use crate::ways::{Ground, Way};
@@ -103,9 +104,7 @@ impl Field<'_> {
         }
         let mut squad = *self.census.squad(self.world, from)?;
         squad.rest(self.clock);
-        (squad.job, squad.aim) = (Job::Stand, Link::NOBODY);
-        let id = self.world.spawn_owned(player, squad)?;
-        self.census.add(id, &squad.into(), self.clock);
+        let id = self.add_squad(player, squad)?;
         for unit in units {
             if let Some(unit) = self.world.get_mut::<Unit>(*unit) {
                 unit.squad = Link::to(id);
@@ -113,6 +112,33 @@ impl Field<'_> {
             self.census.moved(*unit, from, Link::to(id));
         }
         Some(Link::to(id))
+    }
+
+    /// A squad that stands, and its errand.
+    pub(crate) fn add_squad(&mut self, player: PlayerId, squad: Squad) -> Option<EntityId> {
+        let id = self.world.spawn_owned(player, squad)?;
+        let (link, goal) = (Link::to(id), squad.from.cell());
+        let errand = Errand { squad: link, goal, ..Errand::default() };
+        let Some(errand_id) = self.world.spawn_owned(player, errand) else {
+            self.world.despawn(id);
+            return None;
+        };
+        self.census.add(id, &squad.into(), self.clock);
+        self.census.add(errand_id, &errand.into(), self.clock);
+        Some(id)
+    }
+
+    /// What a squad is about.
+    pub(crate) fn errand(&self, squad: Link) -> Errand {
+        self.census.errand(self.world, squad)
+    }
+
+    /// Gives a squad another errand.
+    pub(crate) fn set_errand(&mut self, squad: Link, (job, aim): (Job, Link), goal: Cell) {
+        let id = self.census.errand_name(squad);
+        if let Some(errand) = id.and_then(|id| self.world.get_mut::<Errand>(id)) {
+            *errand = Errand { job, aim, goal, squad };
+        }
     }
 
     fn send(
@@ -182,7 +208,7 @@ impl Field<'_> {
             Some(Way { points: [place].into_iter().collect(), goal: place })
         } else if *ways_left == 0 {
             squad.rest(self.clock);
-            (squad.job, squad.aim, squad.goal) = (job, aim, place);
+            self.set_errand(link, (job, aim), place);
             self.census.placed(link, here);
             return true;
         } else {
@@ -193,23 +219,26 @@ impl Field<'_> {
         squad.from = here;
         squad.points = way.points;
         (squad.since, squad.halt) = (moment(self.clock), 0);
-        (squad.job, squad.aim, squad.goal) = (job, aim, way.goal);
-        if job == Job::Gather {
-            squad.goal = place;
-        }
         if squad.points.last() == Some(&here.cell()) && squad.points.len() == 1 {
             (squad.points, squad.since) = (List::default(), 0);
         }
+        let goal = if job == Job::Gather { place } else { way.goal };
+        self.set_errand(link, (job, aim), goal);
         self.census.placed(link, here);
         true
     }
 
     fn stop(&mut self, link: Link) {
+        self.rest(link, (Job::Stand, Link::NOBODY));
+    }
+
+    /// Lets a squad stand where it is.
+    pub(crate) fn rest(&mut self, link: Link, errand: (Job, Link)) {
         let Some(id) = self.census.name(link) else { return };
-        if let Some(squad) = self.world.get_mut::<Squad>(id) {
-            squad.rest(self.clock);
-            (squad.job, squad.aim) = (Job::Stand, Link::NOBODY);
-        }
+        let Some(squad) = self.world.get_mut::<Squad>(id) else { return };
+        squad.rest(self.clock);
+        let here = squad.from.cell();
+        self.set_errand(link, errand, here);
     }
 
     fn plan(&mut self, player: PlayerId, seat: u8, request: &Request) -> Option<EntityId> {

@@ -48,7 +48,7 @@ impl Sight {
                     );
                 }
                 Entity::Building(building) => sight.see(building.spot(), reach(building, clock)),
-                Entity::Unit(_) | Entity::Realm(_) | Entity::Contest(_) => {}
+                Entity::Unit(_) | Entity::Realm(_) | Entity::Errand(_) | Entity::Contest(_) => {}
             }
         }
         sight
@@ -100,7 +100,7 @@ pub(crate) fn relevant(world: &World<Entity>, player: PlayerId, visible: &mut Sl
     }
     let is_seen = |id: EntityId, entity: &Entity| match entity {
         Entity::Contest(_) => true,
-        Entity::Realm(_) => world.owner(id) == Some(player),
+        Entity::Realm(_) | Entity::Errand(_) => world.owner(id) == Some(player),
         Entity::Squad(_) => squads[usize::from(Link::to(id).0)],
         Entity::Unit(unit) => squads[usize::from(unit.squad.0)],
         Entity::Building(building) => {

@@ -1,6 +1,8 @@
-//! A squad: units that go together. Its way is written once, when it is decided; where it is at any moment follows.
+//! A squad: units that go together. Its way is written once, when it is decided; where it is at any moment follows. Why
+//! it goes is its errand's.
 
-use crate::place::{CELL_BITS, Cell, LINK_BITS, Link, SPOT_MAX, Spot};
+use crate::errand::Errand;
+use crate::place::{CELL_BITS, Cell, SPOT_MAX, Spot};
 use sametick::{Fields, List, Networked};
 
 /// How many turns of a way are written at once; the rest is written on arrival.
@@ -13,30 +15,6 @@ pub(crate) fn moment(clock: u32) -> u16 {
     clock.min((1 << CLOCK_BITS) - 1) as u16
 }
 
-/// What a squad is about.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Job {
-    /// Stands, and fights what comes near.
-    #[default]
-    Stand,
-    /// Goes, whatever it meets.
-    Go,
-    /// Goes, and stops to fight.
-    Assault,
-    /// Goes for one enemy.
-    Attack,
-    /// Gathers at a spring.
-    Gather,
-    /// Builds, or has built.
-    Build,
-}
-
-impl Job {
-    /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Stand, Self::Go, Self::Assault, Self::Attack, Self::Gather, Self::Build];
-}
-
 /// Units that go together, and their way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Squad {
@@ -44,16 +22,10 @@ pub struct Squad {
     pub halt: u16,
     /// When it set out.
     pub since: u16,
-    /// What it is about.
-    pub job: Job,
-    /// Whom that concerns: an enemy, or what is built.
-    pub aim: Link,
     /// Where it set out.
     pub from: Spot,
     /// Where it turns, and where it arrives.
     pub points: List<Cell, POINTS_MAX>,
-    /// Where it wants to be in the end.
-    pub goal: Cell,
     /// How far it goes in a tick, in spots.
     pub pace: u8,
     /// Whether it goes over water.
@@ -66,14 +38,11 @@ impl Networked for Squad {
     fn fields<F: Fields>(&mut self, f: &mut F) {
         f.bits("halt", &mut self.halt, CLOCK_BITS);
         f.bits("since", &mut self.since, CLOCK_BITS);
-        f.choice("job", &mut self.job, &Job::ALL);
-        f.bits("aim", &mut self.aim.0, LINK_BITS);
         f.int("from_x", &mut self.from.x, 0..=SPOT_MAX);
         f.int("from_y", &mut self.from.y, 0..=SPOT_MAX);
         f.list("points", &mut self.points, |f, point| {
             f.bits("cell", &mut point.0, CELL_BITS);
         });
-        f.bits("goal", &mut self.goal.0, CELL_BITS);
         f.int("pace", &mut self.pace, 0..=7);
         f.bool("flies", &mut self.flies);
         f.int("seat", &mut self.seat, 0..=7);
@@ -114,8 +83,8 @@ impl Squad {
     }
 
     /// Whether it stands, but is to go on.
-    pub(crate) fn waits(&self, clock: u32) -> bool {
-        self.is_there(clock) && self.end().cell() != self.goal
+    pub(crate) fn waits(&self, clock: u32, errand: &Errand) -> bool {
+        self.is_there(clock) && self.end().cell() != errand.goal
     }
 
     /// The end of what is written of its way.
@@ -128,7 +97,6 @@ impl Squad {
         self.from = self.spot(clock);
         self.points.clear();
         (self.halt, self.since) = (0, 0);
-        self.goal = self.from.cell();
     }
 
     /// Goes on after a halt.

@@ -73,7 +73,7 @@ impl Play for Bridge {
             return Request::default();
         };
         let census = Census::new(view, clock(view));
-        let is_going = census.squad(view, leader.squad).is_none_or(|squad| squad.goal == place);
+        let is_going = census.errand(view, leader.squad).goal == place;
         let squad = census.mark(leader.squad).filter(|_| !is_going);
         squad.map_or_else(Request::default, |squad| Request::march([squad], place, false))
     }

@@ -5,11 +5,12 @@
 
 use crate::building::{self, Building};
 use crate::census::Census;
+use crate::errand::{Errand, Job};
 use crate::health::BEAT_TICKS;
 use crate::islands::Entity;
 use crate::orders::Field;
 use crate::place::{Link, SIDE_MAX, SUB, Spot};
-use crate::squad::{Job, Squad, moment};
+use crate::squad::{Squad, moment};
 use crate::tables::{BuildingKind, UnitKind};
 use crate::unit::{self, Unit};
 use crate::ways::Ground;
@@ -112,17 +113,18 @@ impl Field<'_> {
         }
         let links: Vec<Link> = dead.iter().map(|id| Link::to(*id)).collect();
         unlink(self.world, &links);
-        let squads: Vec<EntityId> = self.world.all::<Squad>().map(|(id, _)| id).collect();
+        let errands = self.world.all::<Errand>().map(|(id, errand)| (id, errand.squad));
+        let errands: Vec<(EntityId, Link)> = errands.collect();
         links.iter().for_each(|link| self.census.forget(*link));
         for (_, members) in self.census.all_members_mut() {
             members.retain(|id| dead.binary_search(id).is_err());
         }
-        for id in squads {
-            if !self.census.members(Link::to(id)).is_empty() {
-                continue;
+        for (errand, squad) in errands {
+            if self.census.members(squad).is_empty() {
+                // The squad may be among the dead itself.
+                self.world.despawn(errand);
+                self.disband(squad);
             }
-            self.world.despawn(id);
-            self.census.forget(Link::to(id));
         }
         if !fallen.is_empty() {
             self.turn_back(&fallen);
@@ -140,11 +142,12 @@ impl Field<'_> {
             .world
             .all::<Squad>()
             .filter(|(_, squad)| squad.is_moving(self.clock) && crosses(squad));
-        let turned: Vec<(EntityId, Squad)> = turned.map(|(id, squad)| (id, *squad)).collect();
-        for (id, squad) in turned {
-            let found = self.order(&ground, Link::to(id), (squad.job, squad.aim), squad.goal);
-            if !found && let Some(squad) = self.world.get_mut::<Squad>(id) {
-                squad.rest(self.clock);
+        let turned: Vec<Link> = turned.map(|(id, _)| Link::to(id)).collect();
+        for link in turned {
+            let errand = self.errand(link);
+            let what = (errand.job, errand.aim);
+            if !self.order(&ground, link, what, errand.goal) {
+                self.rest(link, what);
             }
         }
     }
@@ -178,15 +181,14 @@ impl Field<'_> {
     /// Squads on their way to a fight stop where half of them can.
     fn stop_to_fight(&mut self, bodies: &Bodies) {
         let beat = self.clock / BEAT_TICKS;
-        let fights = |squad: &Squad| {
-            matches!(squad.job, Job::Assault | Job::Attack) && squad.is_moving(self.clock)
-        };
-        let squads = self.world.all::<Squad>().filter(|(_, squad)| fights(squad));
-        let squads: Vec<(EntityId, Squad)> = squads.map(|(id, squad)| (id, *squad)).collect();
-        for (id, squad) in squads {
+        let fights = |link: Link| matches!(self.errand(link).job, Job::Assault | Job::Attack);
+        let squads = self.world.all::<Squad>().filter(|(_, squad)| squad.is_moving(self.clock));
+        let squads = squads.map(|(id, _)| id).filter(|id| fights(Link::to(*id)));
+        let squads: Vec<EntityId> = squads.collect();
+        for id in squads {
             let link = Link::to(id);
             let is_due = (beat + u32::from(link.0)).is_multiple_of(2);
-            if is_due && self.is_armed(link) && self.can_fight(link, &squad, bodies) {
+            if is_due && self.is_armed(link) && self.can_fight(link, bodies) {
                 self.change(id, |squad, clock| squad.halt = moment(clock));
             }
         }
@@ -226,9 +228,9 @@ impl Field<'_> {
     }
 
     /// Whether half of a squad have someone within range.
-    fn can_fight(&self, link: Link, squad: &Squad, bodies: &Bodies) -> bool {
-        let members = self.census.members(link);
-        let aim = if squad.job == Job::Attack { bodies.all.get(&squad.aim) } else { None };
+    fn can_fight(&self, link: Link, bodies: &Bodies) -> bool {
+        let (members, errand) = (self.census.members(link), self.errand(link));
+        let aim = if errand.job == Job::Attack { bodies.all.get(&errand.aim) } else { None };
         let in_range = |id: &&EntityId| {
             let Some(unit) = self.world.get::<Unit>(**id) else { return false };
             let Some(spot) = self.census.unit_spot(unit) else { return false };
@@ -243,11 +245,12 @@ impl Field<'_> {
 
     /// Goes for what it was told to, or to meet an enemy who is near.
     fn chase(&mut self, ground: &Ground, link: Link, squad: &Squad, bodies: &Bodies) {
-        let aim = bodies.all.get(&squad.aim).filter(|_| squad.job == Job::Attack);
+        let errand = self.errand(link);
+        let aim = bodies.all.get(&errand.aim).filter(|_| errand.job == Job::Attack);
         let near = || bodies.nearest(squad.spot(self.clock), squad.seat, CHASE_REACH, false);
         let Some(enemy) = aim.copied().or_else(near) else { return };
         let order =
-            if aim.is_some() { (Job::Attack, squad.aim) } else { (Job::Assault, Link::NOBODY) };
+            if aim.is_some() { (Job::Attack, errand.aim) } else { (Job::Assault, Link::NOBODY) };
         let (here, there) = (squad.end().cell(), enemy.spot.cell());
         if here != there && ground.nearest(there, crate::ways::GOAL_REACH) != Some(here) {
             self.order(ground, link, order, there);
@@ -257,10 +260,10 @@ impl Field<'_> {
 
 /// Nobody goes for or builds what is gone.
 fn unlink(world: &mut World<Entity>, gone: &[Link]) {
-    for (_, squad) in world.all_mut::<Squad>() {
-        if squad.aim.is_some() && gone.contains(&squad.aim) {
-            squad.aim = Link::NOBODY;
-            squad.job = if squad.job == Job::Attack { Job::Assault } else { Job::Stand };
+    for (_, errand) in world.all_mut::<Errand>() {
+        if errand.aim.is_some() && gone.contains(&errand.aim) {
+            errand.aim = Link::NOBODY;
+            errand.job = if errand.job == Job::Attack { Job::Assault } else { Job::Stand };
         }
     }
 }
@@ -290,12 +293,13 @@ fn aims(world: &World<Entity>, census: &Census, bodies: &Bodies, clock: u32) -> 
 fn gun(world: &World<Entity>, census: &Census, clock: u32, entity: &Entity) -> Option<Gun> {
     match entity {
         Entity::Unit(unit) if unit.kind.table().harm > 0 => {
-            let squad = census.squad(world, unit.squad).filter(|squad| !squad.is_moving(clock))?;
+            census.squad(world, unit.squad).filter(|squad| !squad.is_moving(clock))?;
+            let errand = census.errand(world, unit.squad);
             Some(Gun {
                 seat: unit.seat,
                 spot: census.unit_spot(unit)?,
                 range: unit.kind.table().range,
-                aim: if squad.job == Job::Attack { squad.aim } else { Link::NOBODY },
+                aim: if errand.job == Job::Attack { errand.aim } else { Link::NOBODY },
                 prefers_buildings: unit.kind == UnitKind::Ballista,
             })
         }

@@ -3,10 +3,11 @@
 use crate::building::Building;
 use crate::census::{Census, clock, contest, seat_of};
 use crate::content::{Content, Home, SPRING_WORKERS_MAX};
+use crate::errand::Job;
 use crate::islands::Entity;
 use crate::place::{Cell, Link, Mark};
 use crate::realm::Realm;
-use crate::squad::{Job, Squad};
+use crate::squad::Squad;
 use crate::tables::{BuildingKind, UnitKind};
 use crate::unit::Unit;
 use crate::ways::Ground;
@@ -167,10 +168,11 @@ fn troop(
     let first = world.get::<Unit>(*members.first()?)?;
     let mut units = members.iter().filter_map(|id| world.get::<Unit>(*id));
     let suffers = units.any(|unit| unit.health.loss() > 0);
-    let site = census.name(squad.aim).and_then(|id| world.get::<Building>(id));
+    let errand = census.errand(world, Link::to(id));
+    let site = census.name(errand.aim).and_then(|id| world.get::<Building>(id));
     let builds =
-        site.filter(|site| squad.job == Job::Build && !site.is_ready(clock)).map(|_| squad.aim);
-    let gathers = (squad.job == Job::Gather).then_some(squad.goal);
+        site.filter(|site| errand.job == Job::Build && !site.is_ready(clock)).map(|_| errand.aim);
+    let gathers = (errand.job == Job::Gather).then_some(errand.goal);
     Some(Troop {
         mark: Mark::to(id),
         members: members.iter().map(|id| Mark::to(*id)).collect(),

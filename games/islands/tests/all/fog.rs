@@ -38,8 +38,8 @@ fn what_is_told_of_others_is_within_sight_of_something_of_ones_own() {
                 assert!(is_told || !is_own, "its own is told of");
                 let near = |spot: Spot| eyes.iter().any(|eye| eye.is_within(spot, FAR));
                 match entity {
-                    Entity::Realm(_) => {
-                        assert_eq!(is_told, is_own, "nobody counts another's crystals")
+                    Entity::Realm(_) | Entity::Errand(_) => {
+                        assert_eq!(is_told, is_own, "nobody knows another's crystals or aims")
                     }
                     Entity::Squad(_) | Entity::Building(_) if !is_own => {
                         let spot = spot(entity).expect("it is somewhere");

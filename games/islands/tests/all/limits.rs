@@ -6,8 +6,8 @@ use sametick::eventlock::Requests;
 use sametick::{Alone, Layouts, PlayerId, Tick, World};
 use sametick_islands::bot::Bot;
 use sametick_islands::{
-    Building, Cell, Content, Contest, Entity, GROUP_MAX, Islands, Link, Mark, Opening, Realm,
-    Request, Squad, TICK, Unit, UnitKind, Verb, WAYS_PER_PLAYER_MAX, scores, shots,
+    Building, Cell, Content, Contest, Entity, Errand, GROUP_MAX, Islands, Link, Mark, Opening,
+    Realm, Request, Squad, TICK, Unit, UnitKind, Verb, WAYS_PER_PLAYER_MAX, scores, shots,
 };
 
 /// Makes a squad of every unit of a player that fights; says which.
@@ -21,15 +21,22 @@ fn scatter(stage: &mut Stage, player: u16) -> Vec<Mark> {
     });
     let units: Vec<_> = units.collect();
     let mut squads = Vec::new();
-    for (id, squad) in units {
-        let squad = stage.squad(squad);
+    for (id, link) in units {
+        let squad = stage.squad(link);
         let squad = world.spawn_owned(PlayerId(player), squad).expect("there is room");
         world.get_mut::<Unit>(id).expect("it lives").squad = Link::to(squad);
+        let goal = stage.squad(link).from.cell();
+        let errand = Errand { squad: Link::to(squad), goal, ..Errand::default() };
+        world.spawn_owned(PlayerId(player), errand).expect("there is room");
         squads.push(Mark::to(squad));
     }
     let is_empty = |link: Link| world.all::<Unit>().all(|(_, unit)| unit.squad != link);
     let empty = world.all::<Squad>().map(|(id, _)| id).filter(|id| is_empty(Link::to(*id)));
-    empty.collect::<Vec<_>>().into_iter().for_each(|id| _ = world.despawn(id));
+    let empty: Vec<_> = empty.collect();
+    let is_of = |errand: &Errand| empty.iter().any(|id| Link::to(*id) == errand.squad);
+    let errands = world.all::<Errand>().filter(|(_, errand)| is_of(errand)).map(|(id, _)| id);
+    let gone: Vec<_> = errands.chain(empty.iter().copied()).collect();
+    gone.into_iter().for_each(|id| _ = world.despawn(id));
     stage.game.set_world(world);
     squads
 }
@@ -63,8 +70,13 @@ fn players_who_ask_for_many_ways_take_none_from_others_and_get_all_of_theirs_in_
     stage.wait(20);
     for marks in &many {
         assert!(moving(&stage, marks) > 2 * WAYS_PER_PLAYER_MAX as usize, "the others went later");
-        let is_led = |squad: &Squad| squad.end().cell() == squad.goal;
-        assert!(squads(&stage, marks).iter().all(is_led), "and nobody was forgotten");
+        let links = marks[..GROUP_MAX].iter().map(|mark| mark.link());
+        let errands = stage.world().all::<Errand>().map(|(_, errand)| errand);
+        let errands = errands.filter(|errand| links.clone().any(|link| link == errand.squad));
+        for errand in errands {
+            let end = stage.squad(errand.squad).end().cell();
+            assert_eq!(end, errand.goal, "nobody was forgotten");
+        }
     }
 }
 

@@ -33,7 +33,8 @@ fn a_squad_goes_where_it_is_told_and_arrives_when_its_way_says() {
     let goal = stage.content.homes()[0].workshops[1];
     stage.ask(0, &Request::march([stage.mark(squad)], goal, false)).expect("it is theirs");
     let told = stage.squad(squad);
-    assert_eq!((told.job, told.goal), (Job::Go, goal));
+    let errand = stage.errand(squad);
+    assert_eq!((errand.job, errand.goal), (Job::Go, goal));
     while stage.squad(squad).is_moving(stage.clock()) {
         assert_eq!(stage.squad(squad), told, "nothing changes on the way");
         stage.wait(1);
@@ -201,7 +202,7 @@ fn what_is_cancelled_is_paid_back() {
     stage.ask(0, &Request::build(worker, BuildingKind::Tower, place)).expect("there is money");
     let (tower, _) = stage.building(0, BuildingKind::Tower);
     stage.ask(0, &cancel(tower)).expect("it is not built yet");
-    assert_eq!(stage.squad(stage.units(0, UnitKind::Worker)[0].1.squad).aim, Link::NOBODY);
+    assert_eq!(stage.errand(stage.units(0, UnitKind::Worker)[0].1.squad).aim, Link::NOBODY);
 }
 
 #[test]

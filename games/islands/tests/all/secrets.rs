@@ -4,7 +4,8 @@ use crate::stage::{Stage, bots, think};
 use sametick::eventlock::Requests;
 use sametick::{Game, PlayerId, Slots};
 use sametick_islands::{
-    BuildingKind, Content, Denial, Islands, Mark, Opening, Request, UnitKind, Verb,
+    BuildingKind, Content, Denial, Errand, Islands, Link, Mark, Opening, Request, Squad, UnitKind,
+    Verb,
 };
 
 const ME: PlayerId = PlayerId(0);
@@ -100,4 +101,24 @@ fn what_is_asked_of_a_building_that_fell_does_not_reach_the_next() {
     let make = |shop| Request::produce(shop, UnitKind::Raider, 1);
     assert_eq!(stage.ask(0, &make(gone)), Err(Denial::Gone));
     assert_eq!(stage.ask(0, &make(Mark::to(next))), Ok(()));
+}
+
+#[test]
+fn every_squad_has_one_errand_of_the_same_owner_and_none_outlives_it() {
+    let mut stage = Stage::with(Content::new(4, 3, Opening::War));
+    let mut minds = bots(&stage.content, 4);
+    for tick in 0..6_000 {
+        let asked = think(&mut minds, stage.world(), &stage.content);
+        stage.game.step(asked).expect("all numbers are finite");
+        if tick == 5_000 {
+            stage.game.leave(PlayerId(2));
+        }
+        let world = stage.world();
+        let squads = world.all::<Squad>().map(|(id, _)| (Link::to(id), world.owner(id)));
+        let errands = world.all::<Errand>().map(|(id, errand)| (errand.squad, world.owner(id)));
+        let [mut squads, mut errands] = [squads.collect::<Vec<_>>(), errands.collect()];
+        squads.sort_unstable();
+        errands.sort_unstable();
+        assert_eq!(squads, errands, "in tick {tick}");
+    }
 }

@@ -3,8 +3,8 @@
 use sametick::{Alone, EntityId, PlayerId, World};
 use sametick_islands::bot::Bot;
 use sametick_islands::{
-    Building, BuildingKind, Content, Denial, Entity, Islands, Link, Mark, Opening, Realm, Request,
-    Squad, TICK, Unit, UnitKind, clock, judge,
+    Building, BuildingKind, Content, Denial, Entity, Errand, Islands, Link, Mark, Opening, Realm,
+    Request, Squad, TICK, Unit, UnitKind, clock, judge,
 };
 
 pub(crate) struct Stage {
@@ -72,6 +72,11 @@ impl Stage {
     pub(crate) fn squad(&self, link: Link) -> Squad {
         let found = self.world().all::<Squad>().find(|(id, _)| Link::to(*id) == link);
         *found.expect("the squad is there").1
+    }
+
+    pub(crate) fn errand(&self, squad: Link) -> Errand {
+        let mut errands = self.world().all::<Errand>().map(|(_, errand)| *errand);
+        errands.find(|errand| errand.squad == squad).expect("every squad has one")
     }
 
     pub(crate) fn realm(&self, seat: u8) -> Realm {
