@@ -20,7 +20,7 @@ use sametick::{EntityId, Game, PlayerId, Slots, Span, World};
 use sametick_islands::{
     Building, BuildingKind, Cell, Census, Content, Denial, Entity, Errand, GRAINS, GROUP_MAX,
     Islands, Job, Link, Mark, Opening, Realm, Request, SPRING_WORKERS_MAX, SUB, Sight, Squad, TICK,
-    UNITS_MAX, Unit, UnitKind, Verb, clock, contest, place_offset, seat_of, shots,
+    Unit, UnitKind, Verb, clock, contest, place_offset, seat_of, shots,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -424,7 +424,7 @@ impl Contest {
             ("crystals", i64::from(realm.crystals(tick))),
             ("rate", i64::from(realm.rate)),
             ("units", census.units(realm.seat) as i64),
-            ("units_max", UNITS_MAX as i64),
+            ("units_max", contest.units_max() as i64),
             ("idle", idle as i64),
             ("seat", seat.map_or(-1, i64::from)),
             ("seconds", i64::from(tick / sametick_islands::TICKS_PER_SECOND)),
@@ -457,7 +457,7 @@ impl Contest {
 /// Nobody was named.
 const NOBODY: Refusal = Refusal(Denial::Nobody as u8);
 
-/// Where somebody is on the way from where it was hoped to be to where it is; from too far it does not go, but is there.
+/// Where somebody is on the way from where it was hoped to be to where it is; from too far it is there at once.
 fn between(from: [f32; 2], to: [f32; 2], weight: f32) -> [f32; 2] {
     let way = [to[0] - from[0], to[1] - from[1]];
     let is_far = way[0] * way[0] + way[1] * way[1] > SMOOTH_CELLS * SMOOTH_CELLS;

@@ -28,7 +28,6 @@ use crate::contest::TICKS_PER_SECOND;
 use crate::islands::Entity;
 use crate::judge::judge;
 use crate::place::{Cell, Link, Mark};
-use crate::realm::UNITS_MAX;
 use crate::request::{GROUP_MAX, Request, Verb};
 use crate::tables::{BuildingKind, UnitKind};
 use bridges::next_run;
@@ -44,6 +43,8 @@ const DEFEND_TICKS: u32 = 5 * TICKS_PER_SECOND;
 const RETARGET_TICKS: u32 = 100 * TICKS_PER_SECOND;
 /// A way for a bridge is looked for at most this often: it is the dearest thought.
 const BRIDGE_TICKS: u32 = 3 * TICKS_PER_SECOND;
+/// A spring that workers were sent to is left alone for so long.
+const SHUN_TICKS: u32 = 15 * TICKS_PER_SECOND;
 /// Enemies so near the altar, in cells, are met by all.
 const HOME_CELLS: i32 = 11;
 const WORKERS: usize = 14;
@@ -65,6 +66,10 @@ pub struct Bot {
     army: usize,
     /// What its workshops make next.
     next: UnitKind,
+    /// What it asked for last.
+    last: Request,
+    /// Springs that it has sent workers to, and until when it sends no more: there may be others whom it does not see.
+    shunned: Vec<(Cell, u32)>,
 }
 
 impl Bot {
@@ -80,6 +85,8 @@ impl Bot {
             rival_since: 0,
             army: 8,
             next: UnitKind::Raider,
+            last: Request::default(),
+            shunned: Vec::new(),
         }
     }
 
@@ -103,9 +110,14 @@ impl Bot {
             Self::make,
             Self::attack,
         ];
+        let last = std::mem::take(&mut self.last);
         let wishes = wishes.into_iter().filter_map(|wish| wish(self, &view));
-        let mut lawful = wishes.filter(|request| judge(world, content, me, request).is_ok());
-        lawful.next().unwrap_or_default()
+        // What was asked for a moment ago and did not help must not keep it from all else.
+        let fresh = wishes.filter(|request| *request != last);
+        let mut lawful = fresh.filter(|request| judge(world, content, me, request).is_ok());
+        let request = lawful.next().unwrap_or_default();
+        self.last.clone_from(&request);
+        request
     }
 
     /// Whoever is idle meets those who come near the altar.
@@ -132,7 +144,11 @@ impl Bot {
     fn employ(&mut self, view: &View<'_>) -> Option<Request> {
         let idle =
             view.troops.iter().find(|troop| troop.kind == UnitKind::Worker && troop.is_idle)?;
-        let spring = view.free_spring(idle.at)?;
+        self.shunned.retain(|(_, until)| view.clock < *until);
+        let spring = view.free_spring(idle.at, |spring| {
+            self.shunned.iter().all(|(shunned, _)| *shunned != spring)
+        })?;
+        self.shunned.push((spring.0, view.clock.saturating_add(SHUN_TICKS)));
         let count = idle.members.len().min(spring.1);
         Some(Request::gather(idle.members.iter().take(count).copied(), spring.0))
     }
@@ -141,7 +157,10 @@ impl Bot {
         let altar = view.own(BuildingKind::Altar).find(|(_, altar)| altar.left(view.clock) == 0)?;
         let wanted = WORKERS + usize::from(view.clock > 240 * TICKS_PER_SECOND) * 2;
         let has_room = view.springs_free() > 0;
-        (view.workers < wanted && has_room).then(|| Request::produce(altar.0, UnitKind::Worker, 1))
+        // Who has hardly any needs them for building, come what may.
+        let is_bare = view.workers < 2;
+        (view.workers < wanted && has_room || is_bare)
+            .then(|| Request::produce(altar.0, UnitKind::Worker, 1))
     }
 
     /// Sends a worker to a plan that nobody builds, or gives up what nobody can come to.
@@ -213,7 +232,7 @@ impl Bot {
             .own(BuildingKind::Workshop)
             .find(|(_, shop)| shop.left(view.clock) == 0 && shop.is_ready(view.clock))?;
         let cost = self.next.table().cost;
-        let room = UNITS_MAX.saturating_sub(view.units_to_be);
+        let room = contest(view.world).units_max().saturating_sub(view.units_to_be);
         let saved = if view.own(BuildingKind::Workshop).count() < 3 { 30 } else { 0 };
         let count = (view.crystals.saturating_sub(saved) / cost).min(5).min(room as u32) as u8;
         if count == 0 {

@@ -6,7 +6,7 @@ use crate::content::{Content, SPRING_WORKERS_MAX};
 use crate::errand::{Errand, Job};
 use crate::islands::Entity;
 use crate::place::{Cell, DIRECTIONS, Mark};
-use crate::realm::{BUILDINGS_MAX, Realm, UNITS_MAX};
+use crate::realm::{BUILDINGS_MAX, Realm};
 use crate::request::{Denial, Request, Verb};
 use crate::sight::Sight;
 use crate::squad::Squad;
@@ -120,7 +120,7 @@ impl Court<'_> {
         if units.is_empty() { Err(Denial::Nobody) } else { Ok(units) }
     }
 
-    /// Why nobody leads what belongs to others. What one does not see is not there: who guesses at names learns nothing.
+    /// Why nobody leads what belongs to others. What one does not see is not there: guessing at names tells nothing.
     fn foreign(&self, player: PlayerId, id: EntityId) -> Denial {
         if self.is_known(player, id) { Denial::NotYours } else { Denial::Gone }
     }
@@ -292,7 +292,8 @@ impl Court<'_> {
         if !building.is_ready(self.clock) || !adds || left + request.count > BATCH_MAX {
             return Err(Denial::Busy);
         }
-        if self.census.units_to_be(seat) + usize::from(request.count) > UNITS_MAX {
+        let units_max = contest(self.world).units_max();
+        if self.census.units_to_be(seat) + usize::from(request.count) > units_max {
             return Err(Denial::TooMany);
         }
         self.afford(seat, request.unit.table().cost * u32::from(request.count))

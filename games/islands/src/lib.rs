@@ -69,7 +69,7 @@ pub use islands::{Entity, Islands, TICK, scores};
 pub use judge::{foresee, judge};
 pub use orders::{BEAT_WAYS_PER_PLAYER_MAX, WAYS_PER_PLAYER_MAX};
 pub use place::{Cell, DIRECTIONS, Link, Mark, SIDE_MAX, SUB, Spot};
-pub use realm::{BUILDINGS_MAX, CRYSTALS_MAX, GRAINS, Realm, UNITS_MAX};
+pub use realm::{BUILDINGS_MAX, CRYSTALS_MAX, GRAINS, Realm, UNITS_EACH_MAX, UNITS_MAX};
 pub use request::{Denial, GROUP_MAX, Request, Verb};
 pub use sight::{BLOCK_CELLS, Sight};
 pub use squad::{POINTS_MAX, Squad};

@@ -15,11 +15,12 @@ use crate::tables::{BuildingKind, UnitKind};
 use crate::unit::{self, Unit};
 use crate::ways::Ground;
 use crate::works::seat_of_entity;
+use sametick::record::mix;
 use sametick::{EntityId, World};
 use std::collections::BTreeMap;
 
 /// Targets are chosen once in so many beats, by all at the same moment: who is shot at by three learns of it once.
-const VOLLEY_BEATS: u32 = 6;
+const VOLLEY_BEATS: u32 = 8;
 /// How far an idle squad goes to meet an enemy, in spots, and how long after its last order.
 const CHASE_REACH: i32 = SUB * 7;
 const CHASE_TICKS: u32 = 100;
@@ -27,6 +28,8 @@ const CHASE_TICKS: u32 = 100;
 const HALT_TICKS: u32 = 50;
 /// A building is taken for so much farther than a unit, in spots.
 const BUILDING_LESS: i32 = SUB * 4;
+/// Targets that differ by less, in spots, are as near: fire is spread over them.
+const TARGETS_APART: i32 = SUB * 2;
 /// Cells along the side of a bucket in which bodies are looked for.
 const BUCKET_CELLS: i32 = 8;
 const BUCKETS: i32 = SIDE_MAX / BUCKET_CELLS;
@@ -49,6 +52,7 @@ struct Bodies {
 /// Who shoots.
 #[derive(Clone, Copy, Debug)]
 struct Gun {
+    link: Link,
     seat: u8,
     spot: Spot,
     range: i32,
@@ -237,7 +241,7 @@ impl Field<'_> {
             let range = unit.kind.table().range;
             match aim {
                 Some(aim) => spot.is_within(aim.spot, range),
-                None => bodies.nearest(spot, unit.seat, range, false).is_some(),
+                None => bodies.nearest(spot, unit.seat, range).is_some(),
             }
         };
         members.iter().filter(in_range).count() * 2 >= members.len()
@@ -247,7 +251,7 @@ impl Field<'_> {
     fn chase(&mut self, ground: &Ground, link: Link, squad: &Squad, bodies: &Bodies) {
         let errand = self.errand(link);
         let aim = bodies.all.get(&errand.aim).filter(|_| errand.job == Job::Attack);
-        let near = || bodies.nearest(squad.spot(self.clock), squad.seat, CHASE_REACH, false);
+        let near = || bodies.nearest(squad.spot(self.clock), squad.seat, CHASE_REACH);
         let Some(enemy) = aim.copied().or_else(near) else { return };
         let order =
             if aim.is_some() { (Job::Attack, errand.aim) } else { (Job::Assault, Link::NOBODY) };
@@ -283,19 +287,26 @@ pub fn shots(world: &World<Entity>) -> Vec<(EntityId, EntityId)> {
 
 fn aims(world: &World<Entity>, census: &Census, bodies: &Bodies, clock: u32) -> Aims {
     let aim = |(id, entity): (EntityId, &Entity)| {
-        let gun = gun(world, census, clock, entity)?;
+        let gun = gun(world, census, clock, (id, entity))?;
         Some((Link::to(id), gun.choose(bodies)?))
     };
     world.entities().filter_map(aim).collect()
 }
 
 /// Someone who can shoot at this moment.
-fn gun(world: &World<Entity>, census: &Census, clock: u32, entity: &Entity) -> Option<Gun> {
+fn gun(
+    world: &World<Entity>,
+    census: &Census,
+    clock: u32,
+    (id, entity): (EntityId, &Entity),
+) -> Option<Gun> {
+    let link = Link::to(id);
     match entity {
         Entity::Unit(unit) if unit.kind.table().harm > 0 => {
             census.squad(world, unit.squad).filter(|squad| !squad.is_moving(clock))?;
             let errand = census.errand(world, unit.squad);
             Some(Gun {
+                link,
                 seat: unit.seat,
                 spot: census.unit_spot(unit)?,
                 range: unit.kind.table().range,
@@ -307,6 +318,7 @@ fn gun(world: &World<Entity>, census: &Census, clock: u32, entity: &Entity) -> O
             if building.kind.table().harm > 0 && building.is_ready(clock) =>
         {
             Some(Gun {
+                link,
                 seat: building.seat,
                 spot: building.spot(),
                 range: building.kind.table().range,
@@ -323,8 +335,7 @@ impl Gun {
     fn choose(&self, bodies: &Bodies) -> Option<Link> {
         let told = bodies.all.get(&self.aim).filter(|body| body.seat != self.seat);
         let told = told.filter(|body| self.spot.is_within(body.spot, self.range));
-        let nearest = || bodies.nearest(self.spot, self.seat, self.range, self.prefers_buildings);
-        Some(told.copied().or_else(nearest)?.link)
+        Some(told.copied().or_else(|| bodies.target(self))?.link)
     }
 }
 
@@ -353,20 +364,35 @@ impl Bodies {
         bodies
     }
 
-    /// The nearest enemy within range; units before buildings, or the other way round.
-    fn nearest(&self, spot: Spot, seat: u8, range: i32, prefers_buildings: bool) -> Option<Body> {
+    /// The nearest enemy within range; units before buildings.
+    fn nearest(&self, spot: Spot, seat: u8, range: i32) -> Option<Body> {
+        let far = |body: &&Body| (spot.distance(body.spot) + less(body, false), body.link);
+        self.within(spot, seat, range).min_by_key(far).copied()
+    }
+
+    /// A target for one who shoots: of those about as near as the nearest, each gun has its own.
+    fn target(&self, gun: &Gun) -> Option<Body> {
+        let key = |body: &&Body| {
+            let far = gun.spot.distance(body.spot) + less(body, gun.prefers_buildings);
+            let [gun, body] = [gun.link, body.link].map(|link| u32::from(link.0));
+            (far / TARGETS_APART, mix(u64::from(gun), body), body)
+        };
+        self.within(gun.spot, gun.seat, gun.range).min_by_key(key).copied()
+    }
+
+    fn within(&self, spot: Spot, seat: u8, range: i32) -> impl Iterator<Item = &Body> {
         let low = bucket_of(Spot { x: spot.x - range, y: spot.y - range });
         let high = bucket_of(Spot { x: spot.x + range, y: spot.y + range });
         let buckets = (low.1..=high.1)
-            .flat_map(|row| (low.0..=high.0).map(move |column| row * BUCKETS + column));
+            .flat_map(move |row| (low.0..=high.0).map(move |column| row * BUCKETS + column));
         let bodies = buckets.flat_map(|bucket| &self.buckets[bucket as usize]);
-        let enemies = bodies.filter(|body| body.seat != seat && spot.is_within(body.spot, range));
-        let far = |body: &&Body| {
-            let less = if body.is_building == prefers_buildings { 0 } else { BUILDING_LESS };
-            (spot.distance(body.spot) + less, body.link)
-        };
-        enemies.min_by_key(far).copied()
+        bodies.filter(move |body| body.seat != seat && spot.is_within(body.spot, range))
     }
+}
+
+/// What is not of the preferred sort counts as farther.
+fn less(body: &Body, prefers_buildings: bool) -> i32 {
+    if body.is_building == prefers_buildings { 0 } else { BUILDING_LESS }
 }
 
 fn bucket_of(spot: Spot) -> (i32, i32) {

@@ -9,8 +9,9 @@ use crate::islands::Entity;
 use crate::judge::workers_at;
 use crate::orders::Field;
 use crate::place::{Cell, Link, SUB};
+use crate::realm::{RATE_MAX, UNITS_EACH_MAX};
 use crate::squad::{Squad, moment};
-use crate::tables::UnitKind;
+use crate::tables::{BuildingKind, UnitKind};
 use crate::unit::{SQUAD_PLACES, Unit};
 use crate::ways::Ground;
 use sametick::{EntityId, PlayerId};
@@ -24,6 +25,9 @@ const GOALS_APART: i32 = 8;
 const REMNANT: usize = 5;
 /// Workshops so near the altar, in cells, send what they make to the ground beside it.
 const MUSTER_CELLS: i32 = 12;
+/// An altar draws crystals as so many workers do.
+const ALTAR_RATE: u8 = 3;
+const _: () = assert!(UNITS_EACH_MAX + ALTAR_RATE as usize <= RATE_MAX as usize);
 /// Where the kinds of units wait.
 const MUSTERS: [(i32, i32); 5] = [(2, 0), (0, 3), (0, -3), (-3, 0), (3, 0)];
 
@@ -38,7 +42,11 @@ impl Field<'_> {
     }
 
     fn gather(&mut self) {
+        // Whoever has lost all workers is not lost yet.
+        let altars = self.world.all::<Building>();
+        let altars = altars.filter(|(_, building)| building.kind == BuildingKind::Altar);
         let mut rates = [0_u8; SEATS_MAX];
+        altars.for_each(|(_, altar)| rates[usize::from(altar.seat) % SEATS_MAX] = ALTAR_RATE);
         for (_, errand) in self.world.all::<Errand>().filter(|(_, one)| one.job == Job::Gather) {
             let squad = self.census.squad(self.world, errand.squad);
             if let Some(squad) = squad.filter(|squad| squad.is_there(self.clock)) {

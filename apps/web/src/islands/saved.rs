@@ -11,11 +11,9 @@ const FILE_BYTES_MAX: usize = 8 << 20;
 pub(super) fn write(content: &Content, seed: u64, world: &World<Entity>) -> Vec<u8> {
     let (name, players) = (content.name(), content.players());
     let is_war = content.opening() == Opening::War;
-    let head = format!(
-        r#"{{"content":"{name:016x}","players":{players},"sametick":"islands","seed":"{seed}","version":{VERSION},"war":{is_war}}}"#
-    );
-    let mut bytes = head.into_bytes();
-    bytes.push(b'\n');
+    let head = format!(r#"{{"sametick":"islands","version":{VERSION},"seed":"{seed}""#);
+    let map = format!(r#","players":{players},"war":{is_war},"content":"{name:016x}"}}"#);
+    let mut bytes = format!("{head}{map}\n").into_bytes();
     bytes.extend(world.save(&Layouts::of::<Entity>()));
     bytes
 }

@@ -151,9 +151,15 @@ impl<'a> View<'a> {
         self.springs().map(|(_, room)| room).sum()
     }
 
-    /// The nearest spring that feeds more workers, and how many.
-    pub(super) fn free_spring(&self, from: Cell) -> Option<(Cell, usize)> {
-        self.springs().min_by_key(|(cell, _)| (cell.apart(from), *cell))
+    /// The nearest of the springs wanted that feeds more workers, and how many.
+    pub(super) fn free_spring(
+        &self,
+        from: Cell,
+        is_wanted: impl Fn(Cell) -> bool,
+    ) -> Option<(Cell, usize)> {
+        self.springs()
+            .filter(|(cell, _)| is_wanted(*cell))
+            .min_by_key(|(cell, _)| (cell.apart(from), *cell))
     }
 }
 

@@ -189,3 +189,21 @@ fn a_client_does_not_send_what_is_plainly_unlawful() {
     let nobody = Request::march([], stage.content.homes()[0].altar, true);
     assert_eq!(foresee(&known, &stage.content, me, &nobody), Err(Denial::Nobody));
 }
+
+#[test]
+fn whoever_is_out_sees_what_the_next_who_is_in_sees_and_no_errand() {
+    let mut stage = Stage::with(Content::new(4, 3, Opening::War));
+    let mut world = stage.world().clone();
+    for (_, contest) in world.all_mut::<sametick_islands::Contest>() {
+        contest.out = 0b001;
+    }
+    stage.game.set_world(world);
+    let seen = |player: u16| sametick_islands::Sight::of(stage.world(), PlayerId(player));
+    assert_eq!(seen(0), seen(1));
+    assert_ne!(seen(1), seen(2));
+    let known = told(&stage, PlayerId(0));
+    let theirs = |id: EntityId| known.owner(id) == Some(PlayerId(1));
+    assert!(known.all::<Squad>().any(|(id, _)| theirs(id)));
+    assert!(!known.all::<sametick_islands::Errand>().any(|(id, _)| theirs(id)));
+    assert!(!known.all::<Squad>().any(|(id, _)| known.owner(id) == Some(PlayerId(2))));
+}

@@ -7,6 +7,9 @@ use sametick_islands::{
     Verb,
 };
 
+/// What an altar draws by itself, as workers.
+const ALTAR: u8 = 3;
+
 /// The first run of a bridge off a player's island, to the east or west.
 fn shore(stage: &Stage, seat: usize) -> (Cell, u8) {
     let altar = stage.content.homes()[seat].altar;
@@ -90,14 +93,14 @@ fn workers_gather_where_there_is_room_and_others_never() {
     let altar = stage.content.homes()[0].altar;
     assert_eq!(stage.ask(0, &Request::gather([workers[0]], altar)), Err(Denial::NoSpring));
     stage.wait(8);
-    assert_eq!(stage.realm(0).rate, 4);
+    assert_eq!(stage.realm(0).rate, ALTAR + 4);
     stage
         .ask(0, &Request::gather([workers[0], workers[2]], spring))
         .expect("there is room for three");
     stage.wait(8);
-    assert_eq!(stage.realm(0).rate, 2, "who is on the way gathers nothing");
+    assert_eq!(stage.realm(0).rate, ALTAR + 2, "who is on the way gathers nothing");
     stage.wait(300);
-    assert_eq!(stage.realm(0).rate, 4);
+    assert_eq!(stage.realm(0).rate, ALTAR + 4);
 }
 
 #[test]
