@@ -18,6 +18,8 @@ const SENT_SECONDS = 3;
 // On the way to a server: what a step comes to, how often one is taken, and how long to wait after a failure.
 const [UNDER_WAY, IN, NOBODY] = [0, 1, 2];
 const TICKET = "islands-ticket", STEP_MILLIS = 20, AGAIN_MILLIS = 1000;
+// Who closes ranks glides there, from no farther than this; whoever is corrected from afar is there at once.
+const GLIDE_CELLS = [0.3, 4], GLIDE = 0.16;
 const SPAN_MAX = 4, GROUP_KEYS = "123456789";
 const MAKE = [["q", 0], ["e", 1], ["r", 2], ["f", 3], ["c", 4]];
 const BUILD = [["b", BRIDGE], ["t", TOWER], ["g", WORKSHOP]];
@@ -104,12 +106,11 @@ function look() {
   const shown = new Map();
   for (let at = 0; at < units.length; at += UNIT_NUMBERS) {
     const [link, seat, kind, x, y, health, squad, moving, job, loss] = units.subarray(at, at + UNIT_NUMBERS);
-    // Who closes ranks glides there.
     const before = page.shown.get(link);
     let place = [x, y];
     if (before && before.kind === kind && before.seat === seat) {
       const far = Math.hypot(x - before.x, y - before.y);
-      if (far > 0.3 && far < 9) place = [before.x + (x - before.x) * 0.16, before.y + (y - before.y) * 0.16];
+      if (far > GLIDE_CELLS[0] && far < GLIDE_CELLS[1]) place = [before.x + (x - before.x) * GLIDE, before.y + (y - before.y) * GLIDE];
     }
     const unit = { link, seat, kind, x: place[0], y: place[1], health, squad, moving: moving > 0 || place[0] !== x, job, loss };
     shown.set(link, unit);
@@ -330,6 +331,26 @@ function nextIdle() {
   Object.assign(page.camera, { x: unit.x, y: unit.y });
 }
 
+function save() {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([page.contest.save()]));
+  link.download = `contest-${minutes(page.words.seconds).replace(":", "-")}.islands`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  say("Saved. Load the file here, or with sametick play --game islands --load.");
+}
+
+function load(file) {
+  const contest = Skirmish.load(file, page.ping);
+  if (!contest) {
+    say("That is no saved contest that can go on: it is damaged, over, or of another version.");
+    return false;
+  }
+  show(contest);
+  say("The contest goes on where it was saved.");
+  return true;
+}
+
 function showMenu() {
   page.paused = !page.served;
   byId("sheet").showModal();
@@ -523,6 +544,15 @@ byId("selection").addEventListener("mousedown", (event) => {
 byId("idle").addEventListener("click", nextIdle);
 byId("pause").addEventListener("click", () => pause(!page.paused));
 byId("menu").addEventListener("click", showMenu);
+byId("save").addEventListener("click", save);
+byId("load").addEventListener("click", () => byId("file").click());
+byId("file").addEventListener("change", async (event) => {
+  const [file] = event.target.files;
+  if (!file) return;
+  byId("sheet").close();
+  load(new Uint8Array(await file.arrayBuffer()));
+  event.target.value = "";
+});
 byId("unofficial").addEventListener("change", (event) => unofficial(event.target.checked));
 byId("sheet").addEventListener("close", () => {
   pause(false);
@@ -616,7 +646,7 @@ addEventListener("pagehide", () => {
   page.contest?.leave();
 });
 window.sametick = {
-  status, toScreen, isOpen, skip: (ticks) => page.contest.skip(ticks), watch: (is) => page.contest.watch(is), pause, home,
+  status, toScreen, isOpen, skip: (ticks) => page.contest.skip(ticks), watch: (is) => page.contest.watch(is), pause, home, save: () => page.contest.save(), load,
   look: (x, y, scale) => Object.assign(page.camera, { x, y, scale: scale * devicePixelRatio }), edges: (are) => (page.edges = are),
 };
 requestAnimationFrame((now) => {

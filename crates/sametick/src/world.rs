@@ -51,6 +51,8 @@ pub struct World<E> {
     provisional: Vec<Provisional<E>>,
     /// On a client that predicts: who it is.
     predicts: Option<PlayerId>,
+    /// Whether what it makes has ordinals of its own over all ticks, not only within one.
+    ordinals_differ: bool,
     /// What was made for players in this step; not a part of the state.
     births: Vec<Birth>,
 }
@@ -112,6 +114,12 @@ impl<E: Entities> World<E> {
     /// Makes this the world of a client that predicts: what is spawned gets a name of its own.
     pub(crate) fn set_predicts(&mut self, player: PlayerId) {
         self.predicts = Some(player);
+    }
+
+    /// The same for a client that hopes: no two of what it has made share an ordinal, whenever each was made, so that
+    /// rules may link to it by [`EntityId::slot`].
+    pub(crate) fn set_hopes(&mut self, player: PlayerId) {
+        (self.predicts, self.ordinals_differ) = (Some(player), true);
     }
 
     /// What was made for players in this step.
@@ -533,8 +541,15 @@ impl<E: Entities> World<E> {
         ordinal: usize,
     ) -> Option<EntityId> {
         // The step leads to the tick after this one.
-        let tick = self.tick.0 + 1;
+        let tick = self.tick.0.saturating_add(1);
         let name = |ordinal| EntityId::provisional(tick, ordinal);
+        let is_free =
+            |ordinal: &usize| self.provisional.iter().all(|one| one.id.slot() != *ordinal);
+        let ordinal = if self.ordinals_differ {
+            (0..OTHERS_ORDINAL).find(is_free).unwrap_or(OTHERS_ORDINAL)
+        } else {
+            ordinal
+        };
         let id = if owner == Some(me) {
             name(ordinal).filter(|_| ordinal < OTHERS_ORDINAL)
         } else {
@@ -604,6 +619,7 @@ impl<E: Clone> Clone for World<E> {
             owned: self.owned.clone(),
             provisional: self.provisional.clone(),
             predicts: self.predicts,
+            ordinals_differ: self.ordinals_differ,
             births: Vec::new(),
         }
     }
@@ -627,6 +643,7 @@ impl<E> Default for World<E> {
             owned: Vec::new(),
             provisional: Vec::new(),
             predicts: None,
+            ordinals_differ: false,
             births: Vec::new(),
         }
     }

@@ -25,7 +25,8 @@ fn main() {
     (0..players).for_each(|player| game.join(PlayerId(player)));
     let (mut bits, mut appear, mut vanish, mut changes) = (0, 0, 0, 0);
     let (mut kinds, mut requests, mut least, mut deaths, mut before) =
-        ([0; 5], 0, usize::MAX, 0, 0);
+        ([0; 6], 0, usize::MAX, 0, 0);
+    let mut under_fire = 0;
     while !contest(game.world()).is_over {
         let asked: Vec<_> = (0..players)
             .zip(&mut bots)
@@ -41,23 +42,25 @@ fn main() {
             appear += cost.appear;
             vanish += cost.vanish;
             changes += cost.changes;
-            (0..5).for_each(|kind| kinds[kind] += cost.by_kind[kind]);
+            (0..6).for_each(|kind| kinds[kind] += cost.by_kind[kind]);
         }
         let world = game.world();
         let units = world.all::<Unit>().count();
         deaths += usize::saturating_sub(before, units);
         before = units;
         least = least.min(units);
+        under_fire += world.all::<Unit>().filter(|(_, unit)| unit.health.loss() > 0).count();
         if clock(world).is_multiple_of(1200) {
             let fighting = sametick_islands::shots(world).len();
             let of = |kind| {
                 world.all::<Building>().filter(|(_, building)| building.kind == kind).count()
             };
             println!(
-                "{:>2} min: {units:>3} units (least {least}), {fighting:>3} fight, {deaths:>3} deaths, {:>3} squads, \
+                "{:>2} min: {units:>3} units (least {least}), {fighting:>3} fight, {:>3} under fire, {deaths:>3} deaths, {:>3} squads, \
                  {} workshops, {} towers, {:>3} bridges, out {:08b}; {:>4} bytes/s, {:>4} changes/s, {:>4} appear/s, \
                  {:>4} vanish/s, by kind {:?}, {:.1} requests/s",
                 clock(world) / 1200,
+                under_fire / 1200,
                 world.all::<Squad>().count(),
                 of(BuildingKind::Workshop),
                 of(BuildingKind::Tower),
@@ -70,8 +73,8 @@ fn main() {
                 kinds.map(|bits: u64| bits / 480),
                 requests as f64 / 60.0,
             );
-            (bits, appear, vanish, changes, kinds, requests) = (0, 0, 0, 0, [0; 5], 0);
-            (least, deaths) = (usize::MAX, 0);
+            (bits, appear, vanish, changes, kinds, requests) = (0, 0, 0, 0, [0; 6], 0);
+            (least, deaths, under_fire) = (usize::MAX, 0, 0);
         }
     }
     let end = contest(game.world());

@@ -27,8 +27,7 @@ use crate::content::Content;
 use crate::contest::TICKS_PER_SECOND;
 use crate::islands::Entity;
 use crate::judge::judge;
-use crate::place::{Cell, Link};
-use crate::realm::UNITS_MAX;
+use crate::place::{Cell, Link, Mark};
 use crate::request::{GROUP_MAX, Request, Verb};
 use crate::tables::{BuildingKind, UnitKind};
 use bridges::next_run;
@@ -44,6 +43,8 @@ const DEFEND_TICKS: u32 = 5 * TICKS_PER_SECOND;
 const RETARGET_TICKS: u32 = 100 * TICKS_PER_SECOND;
 /// A way for a bridge is looked for at most this often: it is the dearest thought.
 const BRIDGE_TICKS: u32 = 3 * TICKS_PER_SECOND;
+/// A spring that workers were sent to is left alone for so long.
+const SHUN_TICKS: u32 = 15 * TICKS_PER_SECOND;
 /// Enemies so near the altar, in cells, are met by all.
 const HOME_CELLS: i32 = 11;
 const WORKERS: usize = 14;
@@ -65,6 +66,10 @@ pub struct Bot {
     army: usize,
     /// What its workshops make next.
     next: UnitKind,
+    /// What it asked for last.
+    last: Request,
+    /// Springs that it has sent workers to, and until when it sends no more: there may be others whom it does not see.
+    shunned: Vec<(Cell, u32)>,
 }
 
 impl Bot {
@@ -80,6 +85,8 @@ impl Bot {
             rival_since: 0,
             army: 8,
             next: UnitKind::Raider,
+            last: Request::default(),
+            shunned: Vec::new(),
         }
     }
 
@@ -87,7 +94,7 @@ impl Bot {
     pub fn think(&mut self, world: &World<Entity>, me: PlayerId, content: &Content) -> Request {
         let clock = clock(world);
         let turn = THINK_TICKS + u32::from(me.0 % 5);
-        if clock < self.thought_at + turn {
+        if clock < self.thought_at.saturating_add(turn) {
             return Request::default();
         }
         self.thought_at = clock;
@@ -103,9 +110,14 @@ impl Bot {
             Self::make,
             Self::attack,
         ];
+        let last = std::mem::take(&mut self.last);
         let wishes = wishes.into_iter().filter_map(|wish| wish(self, &view));
-        let mut lawful = wishes.filter(|request| judge(world, content, me, request).is_ok());
-        lawful.next().unwrap_or_default()
+        // What was asked for a moment ago and did not help must not keep it from all else.
+        let fresh = wishes.filter(|request| *request != last);
+        let mut lawful = fresh.filter(|request| judge(world, content, me, request).is_ok());
+        let request = lawful.next().unwrap_or_default();
+        self.last.clone_from(&request);
+        request
     }
 
     /// Whoever is idle meets those who come near the altar.
@@ -116,13 +128,13 @@ impl Bot {
             .iter()
             .filter(|enemy| !enemy.is_building && enemy.cell.apart(home) <= HOME_CELLS);
         let first = intruders.clone().min_by_key(|enemy| enemy.cell.apart(home))?;
-        if intruders.count() < 2 || view.clock < self.defended_at + DEFEND_TICKS {
+        if intruders.count() < 2 || view.clock < self.defended_at.saturating_add(DEFEND_TICKS) {
             return None;
         }
         let near = |troop: &&Troop| troop.is_idle && troop.at.apart(home) <= 2 * HOME_CELLS;
         let far_enough = |troop: &&Troop| troop.at.apart(first.cell) > 6;
-        let squads: Vec<Link> =
-            view.army().filter(near).filter(far_enough).map(|troop| troop.link).collect();
+        let squads: Vec<Mark> =
+            view.army().filter(near).filter(far_enough).map(|troop| troop.mark).collect();
         self.defended_at = view.clock;
         (!squads.is_empty())
             .then(|| Request::march(squads.into_iter().take(GROUP_MAX), first.cell, true))
@@ -132,7 +144,11 @@ impl Bot {
     fn employ(&mut self, view: &View<'_>) -> Option<Request> {
         let idle =
             view.troops.iter().find(|troop| troop.kind == UnitKind::Worker && troop.is_idle)?;
-        let spring = view.free_spring(idle.at)?;
+        self.shunned.retain(|(_, until)| view.clock < *until);
+        let spring = view.free_spring(idle.at, |spring| {
+            self.shunned.iter().all(|(shunned, _)| *shunned != spring)
+        })?;
+        self.shunned.push((spring.0, view.clock.saturating_add(SHUN_TICKS)));
         let count = idle.members.len().min(spring.1);
         Some(Request::gather(idle.members.iter().take(count).copied(), spring.0))
     }
@@ -141,16 +157,19 @@ impl Bot {
         let altar = view.own(BuildingKind::Altar).find(|(_, altar)| altar.left(view.clock) == 0)?;
         let wanted = WORKERS + usize::from(view.clock > 240 * TICKS_PER_SECOND) * 2;
         let has_room = view.springs_free() > 0;
-        (view.workers < wanted && has_room).then(|| Request::produce(altar.0, UnitKind::Worker, 1))
+        // Who has hardly any needs them for building, come what may.
+        let is_bare = view.workers < 2;
+        (view.workers < wanted && has_room || is_bare)
+            .then(|| Request::produce(altar.0, UnitKind::Worker, 1))
     }
 
     /// Sends a worker to a plan that nobody builds, or gives up what nobody can come to.
     fn finish(&mut self, view: &View<'_>) -> Option<Request> {
         let is_left = |link: Link| !view.troops.iter().any(|troop| troop.builds == Some(link));
-        let (link, plan) =
-            view.buildings.iter().find(|(link, plan)| plan.ready == 0 && is_left(*link))?;
+        let mut plans = view.buildings.iter().filter(|(_, plan)| plan.ready == 0);
+        let (mark, plan) = plans.find(|(mark, _)| is_left(mark.link()))?;
         if view.reachable.nearest(plan.cell, 1).is_none() {
-            return Some(Request { verb: Verb::Cancel, target: *link, ..Request::default() });
+            return Some(Request { verb: Verb::Cancel, target: *mark, ..Request::default() });
         }
         let worker = view.worker_near(plan.cell)?;
         let bridge = Request::bridge(worker, plan.cell, plan.direction, plan.span);
@@ -192,7 +211,7 @@ impl Bot {
             view.own(kind)
                 .any(|(_, bridge)| bridge.ready == 0 || u32::from(bridge.ready) > view.clock)
         };
-        if view.clock < self.bridged_at + BRIDGE_TICKS
+        if view.clock < self.bridged_at.saturating_add(BRIDGE_TICKS)
             || is_begun(BuildingKind::Bridge)
             || view.crystals < 16
         {
@@ -209,11 +228,11 @@ impl Bot {
     }
 
     fn make(&mut self, view: &View<'_>) -> Option<Request> {
-        let (link, _) = view
+        let (mark, _) = view
             .own(BuildingKind::Workshop)
             .find(|(_, shop)| shop.left(view.clock) == 0 && shop.is_ready(view.clock))?;
         let cost = self.next.table().cost;
-        let room = UNITS_MAX.saturating_sub(view.units_to_be);
+        let room = contest(view.world).units_max().saturating_sub(view.units_to_be);
         let saved = if view.own(BuildingKind::Workshop).count() < 3 { 30 } else { 0 };
         let count = (view.crystals.saturating_sub(saved) / cost).min(5).min(room as u32) as u8;
         if count == 0 {
@@ -226,7 +245,7 @@ impl Bot {
             77..88 => UnitKind::Ballista,
             _ => UnitKind::Kite,
         };
-        Some(Request::produce(*link, kind, count))
+        Some(Request::produce(*mark, kind, count))
     }
 
     /// Sends all who are idle, once they are enough.
@@ -240,7 +259,7 @@ impl Bot {
         let idle: usize = view.army().filter(ready).map(|troop| troop.members.len()).sum();
         let led_on = view.army().filter(ready).filter(away).any(|troop| troop.members.len() >= 3);
         let wanted = if can_go { self.army } else { 5 };
-        let is_due = view.clock >= self.attacked_at + ATTACK_TICKS;
+        let is_due = view.clock >= self.attacked_at.saturating_add(ATTACK_TICKS);
         if !is_due || (idle < wanted && !led_on) {
             return None;
         }
@@ -251,7 +270,7 @@ impl Bot {
             .army()
             .filter(ready)
             .filter(|troop| !only_away || away(troop))
-            .map(|troop| troop.link);
+            .map(|troop| troop.mark);
         let request = Request::march(squads.take(GROUP_MAX), goal, true);
         (request.verb == Verb::Assault && !request.group.is_empty()).then_some(request)
     }
@@ -259,7 +278,7 @@ impl Bot {
     /// Whom it is after: a neighbour who is in the contest.
     fn rival(&mut self, view: &View<'_>) -> Option<u8> {
         let contest = contest(view.world);
-        let is_due = view.clock >= self.rival_since + RETARGET_TICKS;
+        let is_due = view.clock >= self.rival_since.saturating_add(RETARGET_TICKS);
         if let Some(rival) = self.rival.filter(|rival| contest.plays(*rival) && !is_due) {
             return Some(rival);
         }

@@ -1,8 +1,8 @@
 //! A building: where it stands or will stand, what is left of it, and what it makes.
 
-use crate::health::Health;
+use crate::health::{Health, beat_before};
 use crate::place::{CELL_BITS, Cell, DIRECTIONS, Spot};
-use crate::squad::CLOCK_BITS;
+use crate::squad::{CLOCK_BITS, moment};
 use crate::tables::{BuildingKind, UnitKind};
 use sametick::{Fields, Networked};
 
@@ -65,6 +65,12 @@ impl Building {
         u32::from(self.count).saturating_sub(made) as u8
     }
 
+    /// How many of them have not appeared yet when a step begins: whoever is done appears with the next beat. Rules
+    /// count these, or who is done but not there would be lost.
+    pub(crate) fn owed(&self, clock: u32) -> u8 {
+        self.left(beat_before(clock))
+    }
+
     /// How far the next unit is made, of a hundred; none if none is.
     pub fn progress(&self, clock: u32) -> Option<u32> {
         let ticks = self.product.table().ticks;
@@ -74,13 +80,13 @@ impl Building {
 
     /// Makes so many more.
     pub(crate) fn make(&mut self, product: UnitKind, more: u8, clock: u32) {
-        let left = self.left(clock);
+        let left = self.owed(clock);
         if left == 0 {
-            (self.begun, self.count, self.product) = (clock as u16, more, product);
+            (self.begun, self.count, self.product) = (moment(clock), more, product);
             return;
         }
         let made = u32::from(self.count - left) * self.product.table().ticks;
-        (self.begun, self.count) = ((u32::from(self.begun) + made) as u16, left + more);
+        (self.begun, self.count) = (moment(u32::from(self.begun) + made), left + more);
     }
 
     /// The cells it covers.

@@ -2,8 +2,9 @@
 
 use crate::building::Building;
 use crate::contest::{Contest, SEATS_MAX};
+use crate::errand::Errand;
 use crate::islands::Entity;
-use crate::place::{Link, Spot};
+use crate::place::{Link, Mark, Spot};
 use crate::realm::Realm;
 use crate::squad::Squad;
 use crate::unit::{Unit, place_offset};
@@ -16,6 +17,8 @@ pub struct Census {
     names: BTreeMap<Link, EntityId>,
     members: BTreeMap<Link, Vec<EntityId>>,
     spots: BTreeMap<Link, Spot>,
+    /// By squad.
+    errands: BTreeMap<Link, EntityId>,
     units: [usize; SEATS_MAX],
     buildings: [usize; SEATS_MAX],
     realms: [Option<EntityId>; SEATS_MAX],
@@ -41,11 +44,12 @@ impl Census {
                 Entity::Building(building) => {
                     census.buildings[usize::from(building.seat) % SEATS_MAX] += 1;
                     census.making[usize::from(building.seat) % SEATS_MAX] +=
-                        usize::from(building.left(clock));
+                        usize::from(building.owed(clock));
                 }
                 Entity::Realm(realm) => {
                     census.realms[usize::from(realm.seat) % SEATS_MAX] = Some(id)
                 }
+                Entity::Errand(errand) => _ = census.errands.insert(errand.squad, id),
                 Entity::Contest(_) => census.contest = Some(id),
             }
         }
@@ -57,9 +61,33 @@ impl Census {
         self.names.get(&link).copied().filter(|_| link.is_some())
     }
 
+    /// The name that a request means, if it is still there.
+    pub fn marked(&self, mark: Mark) -> Option<EntityId> {
+        self.name(mark.link()).filter(|id| Mark::to(*id) == mark)
+    }
+
+    /// What a request calls whoever a link leads to.
+    pub fn mark(&self, link: Link) -> Option<Mark> {
+        self.name(link).map(Mark::to)
+    }
+
     /// A squad by its link.
     pub fn squad<'a>(&self, world: &'a World<Entity>, link: Link) -> Option<&'a Squad> {
         world.get(self.name(link)?)
+    }
+
+    /// The name of a squad's errand, where it is known.
+    pub fn errand_name(&self, squad: Link) -> Option<EntityId> {
+        self.errands.get(&squad).copied()
+    }
+
+    /// What a squad is about; one of which that is not known stands where its way ends.
+    pub fn errand(&self, world: &World<Entity>, squad: Link) -> Errand {
+        let known = self.errand_name(squad).and_then(|id| world.get::<Errand>(id).copied());
+        known.unwrap_or_else(|| {
+            let goal = self.squad(world, squad).map(|squad| squad.end().cell());
+            Errand { squad, goal: goal.unwrap_or_default(), ..Errand::default() }
+        })
     }
 
     /// The units of a squad.
@@ -126,6 +154,7 @@ impl Census {
             Entity::Building(building) => {
                 self.buildings[usize::from(building.seat) % SEATS_MAX] += 1
             }
+            Entity::Errand(errand) => _ = self.errands.insert(errand.squad, id),
             Entity::Realm(_) | Entity::Contest(_) => {}
         }
     }
@@ -148,6 +177,7 @@ impl Census {
         self.names.remove(&link);
         self.spots.remove(&link);
         self.members.remove(&link);
+        self.errands.remove(&link);
     }
 
     /// Takes note of a squad that takes another way from here.
@@ -174,9 +204,9 @@ pub fn seat_of(world: &World<Entity>, player: PlayerId) -> Option<u8> {
 pub(crate) fn building(
     world: &World<Entity>,
     census: &Census,
-    link: Link,
+    mark: Mark,
 ) -> Option<(EntityId, Building)> {
-    let id = census.name(link)?;
+    let id = census.marked(mark)?;
     Some((id, *world.get::<Building>(id)?))
 }
 

@@ -1,5 +1,6 @@
 //! The contest: when it began, who is in it, and who has won.
 
+use crate::realm::{UNITS_EACH_MAX, UNITS_MAX};
 use sametick::{Fields, List, Networked, Tick};
 
 /// How many can play.
@@ -51,6 +52,12 @@ impl Contest {
     pub fn plays(&self, seat: u8) -> bool {
         let bit = 1_u8.checked_shl(u32::from(seat)).unwrap_or(0);
         self.came & bit != 0 && self.out & bit == 0
+    }
+
+    /// How many units each can have: whoever is out leaves its room to the others, so that the war does not thin out.
+    pub fn units_max(&self) -> usize {
+        let room = UNITS_MAX * self.came.count_ones().max(1) as usize;
+        (room / self.playing().max(1) as usize).min(UNITS_EACH_MAX)
     }
 
     /// How many are in it.

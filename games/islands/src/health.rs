@@ -14,6 +14,11 @@ const SINCE_MASK: u32 = (1 << SINCE_BITS) - 1;
 pub(crate) const SETTLE_BEATS: u32 = 600;
 const _: () = assert!(SETTLE_BEATS < SINCE_MASK);
 
+/// The last beat before a moment: the step of a beat hears its requests first.
+pub(crate) fn beat_before(clock: u32) -> u32 {
+    clock.saturating_sub(1) / BEAT_TICKS * BEAT_TICKS
+}
+
 /// What is left of something, and how fast it goes.
 ///
 /// ```

@@ -4,12 +4,13 @@ use crate::building::Building;
 use crate::census::{Census, clock_at, contest, seat_of};
 use crate::content::{Content, Home, Opening};
 use crate::contest::{Contest, SEATS_MAX, TICKS_PER_SECOND};
+use crate::errand::{Errand, Job};
 use crate::health::{BEAT_TICKS, Health};
 use crate::orders::Field;
 use crate::place::{Cell, Link};
 use crate::realm::{GRAINS, Realm};
 use crate::request::Request;
-use crate::squad::{Job, Squad};
+use crate::squad::{Squad, moment};
 use crate::tables::{BuildingKind, UnitKind};
 use crate::unit::Unit;
 use crate::ways::Ground;
@@ -18,7 +19,7 @@ use sametick::{EntityId, Game, NoEvent, Others, PlayerId, Slots, Span, Turn, Wor
 
 sametick::entities! {
     /// All that there is on the islands.
-    pub enum Entity { Contest, Realm, Unit, Squad, Building }
+    pub enum Entity { Contest, Realm, Unit, Squad, Building, Errand }
 }
 
 /// How long a tick lasts: the rules count in ticks.
@@ -87,6 +88,7 @@ impl Game for Islands {
 }
 
 fn beat(mut field: Field<'_>) {
+    field.begin_beat();
     let dead = field.dead();
     let altars: Vec<u8> = dead
         .iter()
@@ -138,7 +140,7 @@ fn join(world: &mut World<Entity>, turn: &Turn<'_, Islands>, player: PlayerId) {
         }
     }
     let clock = clock_at(world, turn.tick());
-    let realm = Realm { grains: CRYSTALS * GRAINS, since: clock as u16, seat, ..Realm::default() };
+    let realm = Realm { grains: CRYSTALS * GRAINS, since: moment(clock), seat, ..Realm::default() };
     world.spawn_owned(player, realm);
     let ground = Ground::new(content, world, clock);
     let mut field = Field::new(world, content, clock);
@@ -166,8 +168,9 @@ fn settle(field: &mut Field<'_>, ground: &Ground, player: PlayerId, seat: u8, ho
     for spring in home.springs {
         let Some(&cell) = field.content.springs().get(usize::from(spring)) else { continue };
         let squad = enlist(field, player, seat, (UnitKind::Worker, workers), cell);
-        if let Some(squad) = squad.and_then(|id| field.world.get_mut::<Squad>(id)) {
-            squad.job = Job::Gather;
+        let errand = squad.and_then(|squad| field.census.errand_name(Link::to(squad)));
+        if let Some(errand) = errand.and_then(|id| field.world.get_mut::<Errand>(id)) {
+            errand.job = Job::Gather;
         }
     }
     if !is_war {

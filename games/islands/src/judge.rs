@@ -3,16 +3,17 @@
 use crate::building::{BATCH_MAX, Building, SPAN_MAX, run};
 use crate::census::{Census, building, clock_at, contest, seat_of};
 use crate::content::{Content, SPRING_WORKERS_MAX};
+use crate::errand::{Errand, Job};
 use crate::islands::Entity;
-use crate::place::{Cell, DIRECTIONS, Link};
-use crate::realm::{BUILDINGS_MAX, Realm, UNITS_MAX};
+use crate::place::{Cell, DIRECTIONS, Mark};
+use crate::realm::{BUILDINGS_MAX, Realm};
 use crate::request::{Denial, Request, Verb};
 use crate::sight::Sight;
-use crate::squad::{Job, Squad};
+use crate::squad::Squad;
 use crate::tables::{BuildingKind, UnitKind};
 use crate::unit::Unit;
 use crate::ways::{GOAL_REACH, Ground};
-use sametick::{EntityId, PlayerId, Tick, World};
+use sametick::{EntityId, PlayerId, Slots, Tick, World};
 
 /// Whether a player may have this in the step that follows the world. Changes nothing; illegal requests change nothing
 /// either.
@@ -39,9 +40,26 @@ pub fn judge(
     if request.is_nothing() {
         return Ok(());
     }
-    let clock = clock_at(world, Tick(world.tick().0 + 1));
+    let clock = clock_at(world, Tick(world.tick().0.saturating_add(1)));
     let census = Census::new(world, clock);
-    Court { world, content, census: &census, clock }.judge(player, request)
+    Court { world, content, census: &census, clock, seen: None }.judge(player, request)
+}
+
+/// What a client makes of a request before it asks for it. It denies what is plainly unlawful by what its player knows;
+/// where nothing is seen there may be a bridge, and the server has to say.
+pub fn foresee(
+    world: &World<Entity>,
+    content: &Content,
+    player: PlayerId,
+    request: &Request,
+) -> Result<(), Denial> {
+    if request.is_nothing() {
+        return Ok(());
+    }
+    let clock = clock_at(world, Tick(world.tick().0.saturating_add(1)));
+    let census = Census::new(world, clock);
+    let seen = Some(Sight::of(world, player));
+    Court { world, content, census: &census, clock, seen }.judge(player, request)
 }
 
 /// Everything that is asked to judge.
@@ -50,6 +68,8 @@ pub(crate) struct Court<'a> {
     pub(crate) content: &'a Content,
     pub(crate) census: &'a Census,
     pub(crate) clock: u32,
+    /// Of someone who does not know what is elsewhere; none for who knows all.
+    pub(crate) seen: Option<Sight>,
 }
 
 impl Court<'_> {
@@ -64,30 +84,35 @@ impl Court<'_> {
         }
         match request.verb {
             Verb::Nothing => Ok(()),
-            Verb::Go | Verb::Assault => self.march(seat, request),
+            Verb::Go | Verb::Assault => self.march(player, seat, request),
             Verb::Attack => self.attack(player, seat, request),
-            Verb::Stop => self.group(seat, request).map(|_| ()),
-            Verb::Gather => self.gather(seat, request),
-            Verb::Build => self.build(seat, request),
-            Verb::Produce => self.produce(seat, request),
-            Verb::Cancel => self.cancel(seat, request),
+            Verb::Stop => self.group(player, seat, request).map(|_| ()),
+            Verb::Gather => self.gather(player, seat, request),
+            Verb::Build => self.build(player, seat, request),
+            Verb::Produce => self.produce(player, seat, request),
+            Verb::Cancel => self.cancel(player, seat, request),
         }
     }
 
     /// The units that a request names.
-    pub(crate) fn group(&self, seat: u8, request: &Request) -> Result<Vec<EntityId>, Denial> {
+    pub(crate) fn group(
+        &self,
+        player: PlayerId,
+        seat: u8,
+        request: &Request,
+    ) -> Result<Vec<EntityId>, Denial> {
         let mut units = Vec::new();
-        for link in &request.group {
-            let id = self.census.name(*link).ok_or(Denial::Gone)?;
+        for mark in &request.group {
+            let id = self.census.marked(*mark).ok_or(Denial::Gone)?;
             let owner = if request.whole {
-                units.extend_from_slice(self.census.members(*link));
+                units.extend_from_slice(self.census.members(mark.link()));
                 self.world.get::<Squad>(id).map(|squad| squad.seat)
             } else {
                 units.push(id);
                 self.world.get::<Unit>(id).map(|unit| unit.seat)
             };
             if owner.ok_or(Denial::Gone)? != seat {
-                return Err(Denial::NotYours);
+                return Err(self.foreign(player, id));
             }
         }
         units.sort_unstable();
@@ -95,12 +120,35 @@ impl Court<'_> {
         if units.is_empty() { Err(Denial::Nobody) } else { Ok(units) }
     }
 
+    /// Why nobody leads what belongs to others. What one does not see is not there: guessing at names tells nothing.
+    fn foreign(&self, player: PlayerId, id: EntityId) -> Denial {
+        if self.is_known(player, id) { Denial::NotYours } else { Denial::Gone }
+    }
+
+    /// Whether a player is told of something.
+    fn is_known(&self, player: PlayerId, id: EntityId) -> bool {
+        let mut visible = Slots::default();
+        crate::sight::relevant(self.world, player, &mut visible);
+        visible.contains(id.slot())
+    }
+
+    /// Where one can walk, or could for all that is known.
+    fn ground(&self) -> Ground {
+        let mut ground = Ground::new(self.content, self.world, self.clock);
+        if let Some(seen) = &self.seen {
+            let side = self.content.side();
+            let cells = (0..side).flat_map(|y| (0..side).filter_map(move |x| Cell::new(x, y)));
+            cells.filter(|cell| !seen.sees(cell.centre())).for_each(|cell| ground.open(cell));
+        }
+        ground
+    }
+
     fn units<'a>(&'a self, group: &'a [EntityId]) -> impl Iterator<Item = &'a Unit> {
         group.iter().filter_map(|id| self.world.get::<Unit>(*id))
     }
 
-    fn march(&self, seat: u8, request: &Request) -> Result<(), Denial> {
-        let group = self.group(seat, request)?;
+    fn march(&self, player: PlayerId, seat: u8, request: &Request) -> Result<(), Denial> {
+        let group = self.group(player, seat, request)?;
         if !self.content.is_inside(request.place) {
             return Err(Denial::Unreachable);
         }
@@ -112,7 +160,7 @@ impl Court<'_> {
         if self.units(group).any(|unit| unit.kind.table().flies) {
             return true;
         }
-        let ground = Ground::new(self.content, self.world, self.clock);
+        let ground = self.ground();
         let Some(goal) = ground.nearest(place, GOAL_REACH) else { return false };
         let reachable = ground.reachable(goal);
         let spots = self.units(group).filter_map(|unit| self.census.squad_spot(unit.squad));
@@ -122,12 +170,12 @@ impl Court<'_> {
     }
 
     fn attack(&self, player: PlayerId, seat: u8, request: &Request) -> Result<(), Denial> {
-        let group = self.group(seat, request)?;
+        let group = self.group(player, seat, request)?;
         if !self.units(&group).any(|unit| unit.kind != UnitKind::Worker) {
             return Err(Denial::Unarmed);
         }
-        let id = self.census.name(request.target).ok_or(Denial::Gone)?;
-        let entity = self.world.entity(id).ok_or(Denial::Gone)?;
+        let id = self.census.marked(request.target).filter(|id| self.is_known(player, *id));
+        let entity = id.and_then(|id| self.world.entity(id)).ok_or(Denial::Gone)?;
         let owner = match entity {
             Entity::Unit(unit) => unit.seat,
             Entity::Building(building) => building.seat,
@@ -136,26 +184,27 @@ impl Court<'_> {
         if owner == seat {
             return Err(Denial::NoEnemy);
         }
-        // What one does not see is not there.
         let place = match entity {
             Entity::Unit(unit) => self.census.squad_spot(unit.squad),
             _ => self.census.spot(entity),
         };
         let place = place.ok_or(Denial::Gone)?;
-        if !Sight::of(self.world, player).sees(place) {
-            return Err(Denial::Gone);
-        }
         if self.can_reach(&group, place.cell()) { Ok(()) } else { Err(Denial::Unreachable) }
     }
 
-    fn workers(&self, seat: u8, request: &Request) -> Result<Vec<EntityId>, Denial> {
-        let group = self.group(seat, request)?;
+    fn workers(
+        &self,
+        player: PlayerId,
+        seat: u8,
+        request: &Request,
+    ) -> Result<Vec<EntityId>, Denial> {
+        let group = self.group(player, seat, request)?;
         let are_workers = self.units(&group).all(|unit| unit.kind == UnitKind::Worker);
         if are_workers { Ok(group) } else { Err(Denial::NoWorker) }
     }
 
-    fn gather(&self, seat: u8, request: &Request) -> Result<(), Denial> {
-        let group = self.workers(seat, request)?;
+    fn gather(&self, player: PlayerId, seat: u8, request: &Request) -> Result<(), Denial> {
+        let group = self.workers(player, seat, request)?;
         if !self.content.springs().contains(&request.place) {
             return Err(Denial::NoSpring);
         }
@@ -167,8 +216,8 @@ impl Court<'_> {
         if self.can_reach(&group, request.place) { Ok(()) } else { Err(Denial::Unreachable) }
     }
 
-    fn build(&self, seat: u8, request: &Request) -> Result<(), Denial> {
-        let group = self.workers(seat, request)?;
+    fn build(&self, player: PlayerId, seat: u8, request: &Request) -> Result<(), Denial> {
+        let group = self.workers(player, seat, request)?;
         if self.plan_at(seat, request).is_some() {
             return if self.can_reach(&group, request.place) {
                 Ok(())
@@ -224,7 +273,7 @@ impl Court<'_> {
         let is_lawful = (1..=SPAN_MAX).contains(&request.span)
             && cells.len() == usize::from(request.span)
             && cells.iter().all(is_water);
-        if !is_lawful || !Ground::new(self.content, self.world, self.clock).is_open(shore) {
+        if !is_lawful || !self.ground().is_open(shore) {
             return Err(Denial::NotABridge);
         }
         let mut bridges =
@@ -233,31 +282,32 @@ impl Court<'_> {
         if is_taken { Err(Denial::Occupied) } else { Ok(shore) }
     }
 
-    fn produce(&self, seat: u8, request: &Request) -> Result<(), Denial> {
-        let building = self.own_building(seat, request.target)?;
+    fn produce(&self, player: PlayerId, seat: u8, request: &Request) -> Result<(), Denial> {
+        let building = self.own_building(player, seat, request.target)?;
         if !building.kind.makes(request.unit) || request.count == 0 {
             return Err(Denial::CannotMake);
         }
-        let left = building.left(self.clock);
+        let left = building.owed(self.clock);
         let adds = left == 0 || building.product == request.unit;
         if !building.is_ready(self.clock) || !adds || left + request.count > BATCH_MAX {
             return Err(Denial::Busy);
         }
-        if self.census.units_to_be(seat) + usize::from(request.count) > UNITS_MAX {
+        let units_max = contest(self.world).units_max();
+        if self.census.units_to_be(seat) + usize::from(request.count) > units_max {
             return Err(Denial::TooMany);
         }
         self.afford(seat, request.unit.table().cost * u32::from(request.count))
     }
 
-    fn cancel(&self, seat: u8, request: &Request) -> Result<(), Denial> {
-        let building = self.own_building(seat, request.target)?;
-        let has_something = building.left(self.clock) > 0 || !building.is_ready(self.clock);
+    fn cancel(&self, player: PlayerId, seat: u8, request: &Request) -> Result<(), Denial> {
+        let building = self.own_building(player, seat, request.target)?;
+        let has_something = building.owed(self.clock) > 0 || !building.is_ready(self.clock);
         if has_something { Ok(()) } else { Err(Denial::CannotMake) }
     }
 
-    fn own_building(&self, seat: u8, link: Link) -> Result<Building, Denial> {
-        let (_, building) = building(self.world, self.census, link).ok_or(Denial::Gone)?;
-        if building.seat == seat { Ok(building) } else { Err(Denial::NotYours) }
+    fn own_building(&self, player: PlayerId, seat: u8, mark: Mark) -> Result<Building, Denial> {
+        let (id, building) = building(self.world, self.census, mark).ok_or(Denial::Gone)?;
+        if building.seat == seat { Ok(building) } else { Err(self.foreign(player, id)) }
     }
 
     fn afford(&self, seat: u8, crystals: u32) -> Result<(), Denial> {
@@ -269,9 +319,9 @@ impl Court<'_> {
 
 /// Who gathers at a spring, or is on the way to.
 pub(crate) fn workers_at(world: &World<Entity>, census: &Census, spring: Cell) -> Vec<EntityId> {
-    let squads =
-        world.all::<Squad>().filter(|(_, squad)| squad.job == Job::Gather && squad.goal == spring);
-    squads.flat_map(|(id, _)| census.members(Link::to(id)).iter().copied()).collect()
+    let is_there = |errand: &Errand| errand.job == Job::Gather && errand.goal == spring;
+    let errands = world.all::<Errand>().filter(|(_, errand)| is_there(errand));
+    errands.flat_map(|(_, errand)| census.members(errand.squad).iter().copied()).collect()
 }
 
 /// What a request to build would plan.

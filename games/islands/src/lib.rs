@@ -7,17 +7,16 @@
 //!
 //! ```
 //! use sametick::{Alone, PlayerId};
-//! use sametick_islands::{Content, Islands, Opening, Request, Squad, TICK, UnitKind, Unit, Link};
+//! use sametick_islands::{Content, Islands, Mark, Opening, Request, Squad, TICK};
 //!
 //! let content = Content::new(7, 2, Opening::Settlers);
 //! let mut game = Alone::<Islands>::new(content.clone(), 1, TICK);
 //! (0..2).for_each(|player| game.join(PlayerId(player)));
 //! game.step([])?;
-//! let is_raider = |unit: &&Unit| unit.kind == UnitKind::Raider && unit.seat == 0;
-//! let squad = game.world().all::<Unit>().map(|(_, unit)| unit).find(is_raider).unwrap().squad;
-//! let order = Request::march([squad], content.homes()[0].altar, false);
+//! let (squad, _) = game.world().all::<Squad>().find(|(_, squad)| squad.seat == 0).unwrap();
+//! let order = Request::march([Mark::to(squad)], content.homes()[0].altar, false);
 //! game.step([(PlayerId(0), order)])?;
-//! let moving = game.world().all::<Squad>().find(|(id, _)| Link::to(*id) == squad).unwrap().1;
+//! let moving = game.world().get::<Squad>(squad).unwrap();
 //! assert!(moving.is_moving(1), "it is on its way, and nothing of it changes until it is there");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -25,7 +24,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `islands` | the order of a tick, and which entities there are |
-//! | `unit`, `squad`, `building`, `realm`, `contest` | one kind of entity each |
+//! | `unit`, `squad`, `errand`, `building`, `realm`, `contest` | one kind of entity each |
 //! | `health`, `place`, `tables` | what goes each second; cells, spots and links; what everything costs and does |
 //! | `content` | the map of a seed |
 //! | `request`, `judge`, `orders` | what can be asked for, whether it is lawful, and what becomes of it |
@@ -41,6 +40,7 @@ mod building;
 mod census;
 mod content;
 mod contest;
+mod errand;
 mod health;
 mod islands;
 mod judge;
@@ -63,15 +63,16 @@ pub use building::{BATCH_MAX, Building, SPAN_MAX};
 pub use census::{Census, clock, contest, seat_of};
 pub use content::{CONTEST_SECONDS, Content, Home, Opening, SPRING_WORKERS_MAX};
 pub use contest::{Contest, SEATS_MAX, TICKS_PER_SECOND};
+pub use errand::{Errand, Job};
 pub use health::{BEAT_TICKS, Health};
 pub use islands::{Entity, Islands, TICK, scores};
-pub use judge::judge;
-pub use orders::WAYS_PER_TICK_MAX;
-pub use place::{Cell, DIRECTIONS, Link, SIDE_MAX, SUB, Spot};
-pub use realm::{BUILDINGS_MAX, CRYSTALS_MAX, GRAINS, Realm, UNITS_MAX};
+pub use judge::{foresee, judge};
+pub use orders::{BEAT_WAYS_PER_PLAYER_MAX, WAYS_PER_PLAYER_MAX};
+pub use place::{Cell, DIRECTIONS, Link, Mark, SIDE_MAX, SUB, Spot};
+pub use realm::{BUILDINGS_MAX, CRYSTALS_MAX, GRAINS, Realm, UNITS_EACH_MAX, UNITS_MAX};
 pub use request::{Denial, GROUP_MAX, Request, Verb};
 pub use sight::{BLOCK_CELLS, Sight};
-pub use squad::{Job, POINTS_MAX, Squad};
+pub use squad::{POINTS_MAX, Squad};
 pub use tables::{BuildingKind, BuildingTable, UnitKind, UnitTable};
 pub use trace::trace;
 pub use unit::{SQUAD_PLACES, Unit, place_offset};

@@ -3,12 +3,14 @@
 use crate::building::Building;
 use crate::census::{Census, building};
 use crate::content::Content;
+use crate::contest::SEATS_MAX;
+use crate::errand::{Errand, Job};
 use crate::islands::Entity;
 use crate::judge::{Court, planned};
 use crate::place::{Cell, DIRECTIONS, Link};
 use crate::realm::Realm;
 use crate::request::{Request, Verb};
-use crate::squad::{Job, Squad};
+use crate::squad::{Squad, moment};
 use crate::tables::BuildingKind;
 use crate::unit::Unit;
 use crate::ways::{Ground, Way};
@@ -24,21 +26,30 @@ pub(crate) struct Field<'a> {
     pub(crate) content: &'a Content,
     pub(crate) census: Census,
     pub(crate) clock: u32,
-    /// How many ways may still be looked for in this tick.
-    pub(crate) ways_left: u32,
+    /// How many ways may still be looked for, by seat.
+    ways_left: [u32; SEATS_MAX],
 }
 
-/// How many ways are looked for in one tick, whoever asks for how much; who gets none stays as it was.
-pub const WAYS_PER_TICK_MAX: u32 = 64;
+/// How many ways are looked for in one tick for what a player asks. Squads beyond that wait where they are, and are led
+/// on with the next beats: one who asks for much takes nothing from others.
+pub const WAYS_PER_PLAYER_MAX: u32 = 8;
+/// How many are looked for in a beat for a player's squads that wait, have come to the end of what was written, whose
+/// bridge fell, or who meet an enemy.
+pub const BEAT_WAYS_PER_PLAYER_MAX: u32 = 8;
 
 impl<'a> Field<'a> {
     pub(crate) fn new(world: &'a mut World<Entity>, content: &'a Content, clock: u32) -> Self {
         let census = Census::new(world, clock);
-        Self { world, content, census, clock, ways_left: WAYS_PER_TICK_MAX }
+        Self { world, content, census, clock, ways_left: [WAYS_PER_PLAYER_MAX; SEATS_MAX] }
     }
 }
 
 impl Field<'_> {
+    /// What a beat looks for is not taken from what players ask for, nor the other way round.
+    pub(crate) fn begin_beat(&mut self) {
+        self.ways_left = [BEAT_WAYS_PER_PLAYER_MAX; SEATS_MAX];
+    }
+
     /// Does what a player asks for, if that is lawful.
     pub(crate) fn obey(&mut self, player: PlayerId, request: &Request) {
         if request.is_nothing() {
@@ -49,6 +60,7 @@ impl Field<'_> {
             content: self.content,
             census: &self.census,
             clock: self.clock,
+            seen: None,
         };
         let Some(seat) = crate::census::seat_of(court.world, player)
             .filter(|_| court.judge(player, request).is_ok())
@@ -61,7 +73,7 @@ impl Field<'_> {
             Verb::Produce => self.produce(seat, request),
             Verb::Cancel => self.cancel(seat, request),
             _ => {
-                let group = court.group(seat, request).unwrap_or_default();
+                let group = court.group(player, seat, request).unwrap_or_default();
                 let squads = self.gathered(player, &group);
                 self.send(player, seat, request, plan, &squads);
             }
@@ -92,9 +104,7 @@ impl Field<'_> {
         }
         let mut squad = *self.census.squad(self.world, from)?;
         squad.rest(self.clock);
-        (squad.job, squad.aim) = (Job::Stand, Link::NOBODY);
-        let id = self.world.spawn_owned(player, squad)?;
-        self.census.add(id, &squad.into(), self.clock);
+        let id = self.add_squad(player, squad)?;
         for unit in units {
             if let Some(unit) = self.world.get_mut::<Unit>(*unit) {
                 unit.squad = Link::to(id);
@@ -102,6 +112,33 @@ impl Field<'_> {
             self.census.moved(*unit, from, Link::to(id));
         }
         Some(Link::to(id))
+    }
+
+    /// A squad that stands, and its errand.
+    pub(crate) fn add_squad(&mut self, player: PlayerId, squad: Squad) -> Option<EntityId> {
+        let id = self.world.spawn_owned(player, squad)?;
+        let (link, goal) = (Link::to(id), squad.from.cell());
+        let errand = Errand { squad: link, goal, ..Errand::default() };
+        let Some(errand_id) = self.world.spawn_owned(player, errand) else {
+            self.world.despawn(id);
+            return None;
+        };
+        self.census.add(id, &squad.into(), self.clock);
+        self.census.add(errand_id, &errand.into(), self.clock);
+        Some(id)
+    }
+
+    /// What a squad is about.
+    pub(crate) fn errand(&self, squad: Link) -> Errand {
+        self.census.errand(self.world, squad)
+    }
+
+    /// Gives a squad another errand.
+    pub(crate) fn set_errand(&mut self, squad: Link, (job, aim): (Job, Link), goal: Cell) {
+        let id = self.census.errand_name(squad);
+        if let Some(errand) = id.and_then(|id| self.world.get_mut::<Errand>(id)) {
+            *errand = Errand { job, aim, goal, squad };
+        }
     }
 
     fn send(
@@ -116,14 +153,14 @@ impl Field<'_> {
         match request.verb {
             Verb::Stop => squads.iter().for_each(|squad| self.stop(*squad)),
             Verb::Attack => {
-                let place = self.census.name(request.target).and_then(|id| self.world.entity(id));
+                let place = self.census.marked(request.target).and_then(|id| self.world.entity(id));
                 let place =
                     place.and_then(|entity| self.census.spot(entity)).map(|spot| spot.cell());
                 for squad in squads {
                     self.order(
                         &ground,
                         *squad,
-                        (Job::Attack, request.target),
+                        (Job::Attack, request.target.link()),
                         place.unwrap_or_default(),
                     );
                 }
@@ -155,7 +192,7 @@ impl Field<'_> {
         }
     }
 
-    /// Sends a squad somewhere, if there is a way; says whether there is.
+    /// Sends a squad somewhere, if there is a way; says whether there is, or may be: without a turn it waits for one.
     pub(crate) fn order(
         &mut self,
         ground: &Ground,
@@ -166,36 +203,42 @@ impl Field<'_> {
         let Some(id) = self.census.name(link) else { return false };
         let Some(squad) = self.world.get_mut::<Squad>(id) else { return false };
         let here = squad.spot(self.clock);
-        if self.ways_left == 0 {
-            return false;
-        }
-        self.ways_left -= 1;
+        let ways_left = &mut self.ways_left[usize::from(squad.seat) % SEATS_MAX];
         let way = if squad.flies {
             Some(Way { points: [place].into_iter().collect(), goal: place })
+        } else if *ways_left == 0 {
+            squad.rest(self.clock);
+            self.set_errand(link, (job, aim), place);
+            self.census.placed(link, here);
+            return true;
         } else {
+            *ways_left -= 1;
             ground.way(here, place)
         };
         let Some(way) = way else { return false };
         squad.from = here;
         squad.points = way.points;
-        (squad.since, squad.halt) = (self.clock as u16, 0);
-        (squad.job, squad.aim, squad.goal) = (job, aim, way.goal);
-        if job == Job::Gather {
-            squad.goal = place;
-        }
+        (squad.since, squad.halt) = (moment(self.clock), 0);
         if squad.points.last() == Some(&here.cell()) && squad.points.len() == 1 {
             (squad.points, squad.since) = (List::default(), 0);
         }
+        let goal = if job == Job::Gather { place } else { way.goal };
+        self.set_errand(link, (job, aim), goal);
         self.census.placed(link, here);
         true
     }
 
     fn stop(&mut self, link: Link) {
+        self.rest(link, (Job::Stand, Link::NOBODY));
+    }
+
+    /// Lets a squad stand where it is.
+    pub(crate) fn rest(&mut self, link: Link, errand: (Job, Link)) {
         let Some(id) = self.census.name(link) else { return };
-        if let Some(squad) = self.world.get_mut::<Squad>(id) {
-            squad.rest(self.clock);
-            (squad.job, squad.aim) = (Job::Stand, Link::NOBODY);
-        }
+        let Some(squad) = self.world.get_mut::<Squad>(id) else { return };
+        squad.rest(self.clock);
+        let here = squad.from.cell();
+        self.set_errand(link, errand, here);
     }
 
     fn plan(&mut self, player: PlayerId, seat: u8, request: &Request) -> Option<EntityId> {
@@ -220,7 +263,7 @@ impl Field<'_> {
         let Some((id, building)) = building(self.world, &self.census, request.target) else {
             return;
         };
-        let left = building.left(self.clock);
+        let left = building.owed(self.clock);
         if left > 0 {
             self.earn(seat, building.product.table().cost * u32::from(left));
             if let Some(building) = self.world.get_mut::<Building>(id) {

@@ -121,9 +121,45 @@ impl Link {
         Self(id.slot() as u16 | if id.is_provisional() { PROVISIONAL } else { 0 })
     }
 
+    /// Whether it leads to what only this client knows of: the server has nothing of that name.
+    pub fn is_provisional(self) -> bool {
+        self.0 >= PROVISIONAL
+    }
+
     /// Whether it leads anywhere.
     pub fn is_some(self) -> bool {
         self != Self::NOBODY
+    }
+}
+
+/// An entity as a request calls it: its link, and the lowest bits of its name's generation. Whoever has gone before the
+/// request arrives is not taken for the slot's next tenant.
+///
+/// ```
+/// use sametick::EntityId;
+/// use sametick_islands::{Link, Mark};
+/// let [first, next] = [1, 2].map(|generation| EntityId::new(7, generation).unwrap());
+/// assert_eq!(Mark::to(first).link(), Link::to(next));
+/// assert_ne!(Mark::to(first), Mark::to(next));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Mark(pub u16);
+
+/// So many tenants of a slot are told apart; no request is under way while more come and go.
+const GENERATION_BITS: u32 = 3;
+pub(crate) const MARK_BITS: u32 = LINK_BITS + GENERATION_BITS;
+const _: () = assert!(MARK_BITS <= u16::BITS);
+
+impl Mark {
+    /// Calls an entity.
+    pub fn to(id: EntityId) -> Self {
+        let generation = id.generation() as u16 % (1 << GENERATION_BITS);
+        Self(Link::to(id).0 << GENERATION_BITS | generation)
+    }
+
+    /// The link to whoever stands in its slot.
+    pub fn link(self) -> Link {
+        Link(self.0 >> GENERATION_BITS)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a player can ask for, and why it may be refused.
 
 use crate::building::{BATCH_MAX, SPAN_MAX};
-use crate::place::{CELL_BITS, Cell, LINK_BITS, Link};
+use crate::place::{CELL_BITS, Cell, MARK_BITS, Mark};
 use crate::tables::{BuildingKind, UnitKind};
 use sametick::{Fields, List, Networked};
 use std::fmt;
@@ -56,7 +56,7 @@ pub struct Request {
     /// Where.
     pub place: Cell,
     /// Whom it concerns: an enemy, or an own building.
-    pub target: Link,
+    pub target: Mark,
     /// Whether the group names squads, all members of each.
     pub whole: bool,
     /// Which unit to make.
@@ -70,22 +70,22 @@ pub struct Request {
     /// How many cells of a bridge.
     pub span: u8,
     /// Who: units, or squads.
-    pub group: List<Link, GROUP_MAX>,
+    pub group: List<Mark, GROUP_MAX>,
 }
 
 impl Networked for Request {
     fn fields<F: Fields>(&mut self, f: &mut F) {
         f.choice("verb", &mut self.verb, &Verb::ALL);
         f.bits("place", &mut self.place.0, CELL_BITS);
-        f.bits("target", &mut self.target.0, LINK_BITS);
+        f.bits("target", &mut self.target.0, MARK_BITS);
         f.bool("whole", &mut self.whole);
         f.choice("unit", &mut self.unit, &UnitKind::ALL);
         f.int("count", &mut self.count, 0..=BATCH_MAX);
         f.choice("building", &mut self.building, &BuildingKind::ALL);
         f.int("direction", &mut self.direction, 0..=3);
         f.int("span", &mut self.span, 0..=SPAN_MAX);
-        f.list("group", &mut self.group, |f, link| {
-            f.bits("link", &mut link.0, LINK_BITS);
+        f.list("group", &mut self.group, |f, mark| {
+            f.bits("mark", &mut mark.0, MARK_BITS);
         });
     }
 }
@@ -97,18 +97,18 @@ impl Request {
     }
 
     /// Whole squads go to a place, fighting or not.
-    pub fn march(squads: impl IntoIterator<Item = Link>, place: Cell, fights: bool) -> Self {
+    pub fn march(squads: impl IntoIterator<Item = Mark>, place: Cell, fights: bool) -> Self {
         let verb = if fights { Verb::Assault } else { Verb::Go };
         Self { verb, place, whole: true, group: squads.into_iter().collect(), ..Self::default() }
     }
 
     /// A building makes units.
-    pub fn produce(building: Link, unit: UnitKind, count: u8) -> Self {
+    pub fn produce(building: Mark, unit: UnitKind, count: u8) -> Self {
         Self { verb: Verb::Produce, target: building, unit, count, ..Self::default() }
     }
 
     /// Workers gather at a spring.
-    pub fn gather(workers: impl IntoIterator<Item = Link>, spring: Cell) -> Self {
+    pub fn gather(workers: impl IntoIterator<Item = Mark>, spring: Cell) -> Self {
         Self {
             verb: Verb::Gather,
             place: spring,
@@ -118,13 +118,13 @@ impl Request {
     }
 
     /// A worker builds.
-    pub fn build(worker: Link, building: BuildingKind, place: Cell) -> Self {
+    pub fn build(worker: Mark, building: BuildingKind, place: Cell) -> Self {
         let group = [worker].into_iter().collect();
         Self { verb: Verb::Build, place, building, group, ..Self::default() }
     }
 
     /// A worker builds a straight run of a bridge, of which this is the first cell.
-    pub fn bridge(worker: Link, place: Cell, direction: u8, span: u8) -> Self {
+    pub fn bridge(worker: Mark, place: Cell, direction: u8, span: u8) -> Self {
         Self { direction, span, ..Self::build(worker, BuildingKind::Bridge, place) }
     }
 }

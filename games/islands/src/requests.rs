@@ -4,7 +4,7 @@ use crate::census::clock_at;
 use crate::content::Content;
 use crate::islands::{Entity, Islands};
 use crate::request::Request;
-use crate::{SUB, judge};
+use crate::{SUB, foresee, judge};
 use sametick::eventlock::{Denial, Requests};
 use sametick::{PlayerId, Tick, World};
 
@@ -17,6 +17,15 @@ impl Requests for Islands {
         request: &Request,
     ) -> Result<(), Denial> {
         judge(world, content, player, request).map_err(|denial| Denial(denial.code()))
+    }
+
+    fn foresee(
+        world: &World<Entity>,
+        content: &Content,
+        player: PlayerId,
+        request: &Request,
+    ) -> Result<(), Denial> {
+        foresee(world, content, player, request).map_err(|denial| Denial(denial.code()))
     }
 
     /// In cells.

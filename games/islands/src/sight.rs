@@ -2,10 +2,12 @@
 
 use crate::building::Building;
 use crate::census::{clock, contest, seat_of};
+use crate::contest::SEATS_MAX;
 use crate::islands::Entity;
 use crate::place::{Link, SIDE_MAX, SUB, Spot};
 use crate::squad::Squad;
 use crate::tables::BuildingKind;
+use crate::works::seat_of_entity;
 use sametick::{EntityId, PlayerId, Slots, World};
 
 /// Cells along the side of a block.
@@ -31,15 +33,21 @@ impl Sight {
     /// Everything.
     pub const ALL: Self = Self { rows: [u32::MAX; BLOCKS as usize] };
 
-    /// What a player sees; nothing without a seat, everything once it is out or the contest is over.
+    /// What a player sees: nothing without a seat, everything once the contest is over. Whoever is out looks over the
+    /// shoulder of the next who is in.
     pub fn of(world: &World<Entity>, player: PlayerId) -> Self {
         let (contest, clock) = (contest(world), clock(world));
         let Some(seat) = seat_of(world, player) else { return Self::NONE };
-        if contest.is_over || !contest.plays(seat) {
+        if contest.is_over {
             return Self::ALL;
         }
+        let seats = SEATS_MAX as u8;
+        let seen_with = (0..seats).map(|ahead| (seat + ahead) % seats);
+        let Some(seat) = seen_with.into_iter().find(|seat| contest.plays(*seat)) else {
+            return Self::ALL;
+        };
         let mut sight = Self::NONE;
-        for (_, entity) in world.all_owned(player) {
+        for (_, entity) in world.entities().filter(|(_, one)| seat_of_entity(one) == Some(seat)) {
             match entity {
                 Entity::Squad(squad) => {
                     sight.see(
@@ -48,7 +56,7 @@ impl Sight {
                     );
                 }
                 Entity::Building(building) => sight.see(building.spot(), reach(building, clock)),
-                Entity::Unit(_) | Entity::Realm(_) | Entity::Contest(_) => {}
+                Entity::Unit(_) | Entity::Realm(_) | Entity::Errand(_) | Entity::Contest(_) => {}
             }
         }
         sight
@@ -100,7 +108,7 @@ pub(crate) fn relevant(world: &World<Entity>, player: PlayerId, visible: &mut Sl
     }
     let is_seen = |id: EntityId, entity: &Entity| match entity {
         Entity::Contest(_) => true,
-        Entity::Realm(_) => world.owner(id) == Some(player),
+        Entity::Realm(_) | Entity::Errand(_) => world.owner(id) == Some(player),
         Entity::Squad(_) => squads[usize::from(Link::to(id).0)],
         Entity::Unit(unit) => squads[usize::from(unit.squad.0)],
         Entity::Building(building) => {

@@ -1,6 +1,8 @@
-//! A squad: units that go together. Its way is written once, when it is decided; where it is at any moment follows.
+//! A squad: units that go together. Its way is written once, when it is decided; where it is at any moment follows. Why
+//! it goes is its errand's.
 
-use crate::place::{CELL_BITS, Cell, LINK_BITS, Link, SPOT_MAX, Spot};
+use crate::errand::Errand;
+use crate::place::{CELL_BITS, Cell, SPOT_MAX, Spot};
 use sametick::{Fields, List, Networked};
 
 /// How many turns of a way are written at once; the rest is written on arrival.
@@ -8,28 +10,9 @@ pub const POINTS_MAX: usize = 8;
 /// Of moments on the contest's clock.
 pub(crate) const CLOCK_BITS: u32 = 15;
 
-/// What a squad is about.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Job {
-    /// Stands, and fights what comes near.
-    #[default]
-    Stand,
-    /// Goes, whatever it meets.
-    Go,
-    /// Goes, and stops to fight.
-    Assault,
-    /// Goes for one enemy.
-    Attack,
-    /// Gathers at a spring.
-    Gather,
-    /// Builds, or has built.
-    Build,
-}
-
-impl Job {
-    /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Stand, Self::Go, Self::Assault, Self::Attack, Self::Gather, Self::Build];
+/// A moment of the contest's clock as records have it; none is later than they can tell.
+pub(crate) fn moment(clock: u32) -> u16 {
+    clock.min((1 << CLOCK_BITS) - 1) as u16
 }
 
 /// Units that go together, and their way.
@@ -39,16 +22,10 @@ pub struct Squad {
     pub halt: u16,
     /// When it set out.
     pub since: u16,
-    /// What it is about.
-    pub job: Job,
-    /// Whom that concerns: an enemy, or what is built.
-    pub aim: Link,
     /// Where it set out.
     pub from: Spot,
     /// Where it turns, and where it arrives.
     pub points: List<Cell, POINTS_MAX>,
-    /// Where it wants to be in the end.
-    pub goal: Cell,
     /// How far it goes in a tick, in spots.
     pub pace: u8,
     /// Whether it goes over water.
@@ -61,14 +38,11 @@ impl Networked for Squad {
     fn fields<F: Fields>(&mut self, f: &mut F) {
         f.bits("halt", &mut self.halt, CLOCK_BITS);
         f.bits("since", &mut self.since, CLOCK_BITS);
-        f.choice("job", &mut self.job, &Job::ALL);
-        f.bits("aim", &mut self.aim.0, LINK_BITS);
         f.int("from_x", &mut self.from.x, 0..=SPOT_MAX);
         f.int("from_y", &mut self.from.y, 0..=SPOT_MAX);
         f.list("points", &mut self.points, |f, point| {
             f.bits("cell", &mut point.0, CELL_BITS);
         });
-        f.bits("goal", &mut self.goal.0, CELL_BITS);
         f.int("pace", &mut self.pace, 0..=7);
         f.bool("flies", &mut self.flies);
         f.int("seat", &mut self.seat, 0..=7);
@@ -80,13 +54,15 @@ impl Squad {
     pub fn spot(&self, clock: u32) -> Spot {
         let until = if self.halt > 0 { clock.min(u32::from(self.halt)) } else { clock };
         let ticks = until.saturating_sub(u32::from(self.since));
-        self.along(ticks as i32 * i32::from(self.pace))
+        // However long ago it set out, it is at the end of its way at the latest.
+        let way = ticks.saturating_mul(u32::from(self.pace));
+        self.along(i32::try_from(way).unwrap_or(i32::MAX))
     }
 
     /// Where it is at a moment, for eyes: the clock has fractions, and so has the answer, in cells. Rules never ask.
     pub fn shown_at(&self, clock: f64) -> [f32; 2] {
         let whole = clock.max(0.0) as u32;
-        let [now, next] = [self.spot(whole), self.spot(whole + 1)];
+        let [now, next] = [self.spot(whole), self.spot(whole.saturating_add(1))];
         let part = (clock - f64::from(whole)) as f32;
         let blend =
             |from: i32, to: i32| (from as f32 + (to - from) as f32 * part) / crate::SUB as f32;
@@ -102,8 +78,13 @@ impl Squad {
     pub fn is_there(&self, clock: u32) -> bool {
         self.points.is_empty()
             || self.halt == 0
-                && clock.saturating_sub(u32::from(self.since)) * u32::from(self.pace)
+                && clock.saturating_sub(u32::from(self.since)).saturating_mul(u32::from(self.pace))
                     >= self.length() as u32
+    }
+
+    /// Whether it stands, but is to go on.
+    pub(crate) fn waits(&self, clock: u32, errand: &Errand) -> bool {
+        self.is_there(clock) && self.end().cell() != errand.goal
     }
 
     /// The end of what is written of its way.
@@ -116,12 +97,12 @@ impl Squad {
         self.from = self.spot(clock);
         self.points.clear();
         (self.halt, self.since) = (0, 0);
-        self.goal = self.from.cell();
     }
 
     /// Goes on after a halt.
     pub(crate) fn resume(&mut self, clock: u32) {
-        self.since = (u32::from(self.since) + clock.saturating_sub(u32::from(self.halt))) as u16;
+        let stood = clock.saturating_sub(u32::from(self.halt));
+        self.since = moment(u32::from(self.since).saturating_add(stood));
         self.halt = 0;
     }
 

@@ -5,7 +5,7 @@ use crate::building::Building;
 use crate::census::{Census, clock, seat_of};
 use crate::content::Content;
 use crate::islands::{Entity, Islands, TICK};
-use crate::place::{Cell, Link, SUB, Spot};
+use crate::place::{Cell, Mark, SUB, Spot};
 use crate::request::Request;
 use crate::squad::Squad;
 use crate::tables::{BuildingKind, UnitKind};
@@ -63,7 +63,7 @@ impl Play for Bridge {
         if index == 0 && !has_bridge {
             let workers = |unit: &Unit| unit.seat == seat && unit.kind == UnitKind::Worker;
             let worker = view.all::<Unit>().find(|(_, unit)| workers(unit));
-            let bridge = |(id, _)| Request::bridge(Link::to(id), cell(BRIDGE), 0, SPAN);
+            let bridge = |(id, _)| Request::bridge(Mark::to(id), cell(BRIDGE), 0, SPAN);
             return worker.map(bridge).unwrap_or_default();
         }
         let seconds = view.tick().0 as f32 * dt - BEGINS.as_seconds_f64() as f32;
@@ -73,8 +73,9 @@ impl Play for Bridge {
             return Request::default();
         };
         let census = Census::new(view, clock(view));
-        let is_going = census.squad(view, leader.squad).is_none_or(|squad| squad.goal == place);
-        if is_going { Request::default() } else { Request::march([leader.squad], place, false) }
+        let is_going = census.errand(view, leader.squad).goal == place;
+        let squad = census.mark(leader.squad).filter(|_| !is_going);
+        squad.map_or_else(Request::default, |squad| Request::march([squad], place, false))
     }
 
     fn shapes(&self, world: &World<Entity>, into: &mut Vec<Shape>) {
@@ -82,7 +83,7 @@ impl Play for Bridge {
         let census = Census::new(world, clock);
         for (id, unit) in world.all::<Unit>() {
             let Some(squad) = census.squad(world, unit.squad) else { continue };
-            let [here, next] = [clock, clock + 1].map(|clock| squad.spot(clock));
+            let [here, next] = [clock, clock.saturating_add(1)].map(|clock| squad.spot(clock));
             let (spot, place) = (here, place_offset(unit.place));
             let is_leader = leads(unit, unit.seat);
             into.push(Shape {

@@ -5,20 +5,22 @@
 
 use crate::building::{self, Building};
 use crate::census::Census;
+use crate::errand::{Errand, Job};
 use crate::health::BEAT_TICKS;
 use crate::islands::Entity;
 use crate::orders::Field;
 use crate::place::{Link, SIDE_MAX, SUB, Spot};
-use crate::squad::{Job, Squad};
+use crate::squad::{Squad, moment};
 use crate::tables::{BuildingKind, UnitKind};
 use crate::unit::{self, Unit};
 use crate::ways::Ground;
 use crate::works::seat_of_entity;
+use sametick::record::mix;
 use sametick::{EntityId, World};
 use std::collections::BTreeMap;
 
 /// Targets are chosen once in so many beats, by all at the same moment: who is shot at by three learns of it once.
-const VOLLEY_BEATS: u32 = 6;
+const VOLLEY_BEATS: u32 = 8;
 /// How far an idle squad goes to meet an enemy, in spots, and how long after its last order.
 const CHASE_REACH: i32 = SUB * 7;
 const CHASE_TICKS: u32 = 100;
@@ -26,6 +28,8 @@ const CHASE_TICKS: u32 = 100;
 const HALT_TICKS: u32 = 50;
 /// A building is taken for so much farther than a unit, in spots.
 const BUILDING_LESS: i32 = SUB * 4;
+/// Targets that differ by less, in spots, are as near: fire is spread over them.
+const TARGETS_APART: i32 = SUB * 2;
 /// Cells along the side of a bucket in which bodies are looked for.
 const BUCKET_CELLS: i32 = 8;
 const BUCKETS: i32 = SIDE_MAX / BUCKET_CELLS;
@@ -48,6 +52,7 @@ struct Bodies {
 /// Who shoots.
 #[derive(Clone, Copy, Debug)]
 struct Gun {
+    link: Link,
     seat: u8,
     spot: Spot,
     range: i32,
@@ -102,21 +107,28 @@ impl Field<'_> {
         dead.sort_unstable();
         dead.dedup();
         for id in &dead {
-            self.world.despawn(*id);
+            if let Some(Entity::Building(building)) = self.world.despawn(*id) {
+                // What it was to make is paid back.
+                let owed = u32::from(building.owed(self.clock));
+                if owed > 0 {
+                    self.earn(building.seat, building.product.table().cost * owed);
+                }
+            }
         }
         let links: Vec<Link> = dead.iter().map(|id| Link::to(*id)).collect();
         unlink(self.world, &links);
-        let squads: Vec<EntityId> = self.world.all::<Squad>().map(|(id, _)| id).collect();
+        let errands = self.world.all::<Errand>().map(|(id, errand)| (id, errand.squad));
+        let errands: Vec<(EntityId, Link)> = errands.collect();
         links.iter().for_each(|link| self.census.forget(*link));
         for (_, members) in self.census.all_members_mut() {
             members.retain(|id| dead.binary_search(id).is_err());
         }
-        for id in squads {
-            if !self.census.members(Link::to(id)).is_empty() {
-                continue;
+        for (errand, squad) in errands {
+            if self.census.members(squad).is_empty() {
+                // The squad may be among the dead itself.
+                self.world.despawn(errand);
+                self.disband(squad);
             }
-            self.world.despawn(id);
-            self.census.forget(Link::to(id));
         }
         if !fallen.is_empty() {
             self.turn_back(&fallen);
@@ -134,11 +146,12 @@ impl Field<'_> {
             .world
             .all::<Squad>()
             .filter(|(_, squad)| squad.is_moving(self.clock) && crosses(squad));
-        let turned: Vec<(EntityId, Squad)> = turned.map(|(id, squad)| (id, *squad)).collect();
-        for (id, squad) in turned {
-            let found = self.order(&ground, Link::to(id), (squad.job, squad.aim), squad.goal);
-            if !found && let Some(squad) = self.world.get_mut::<Squad>(id) {
-                squad.rest(self.clock);
+        let turned: Vec<Link> = turned.map(|(id, _)| Link::to(id)).collect();
+        for link in turned {
+            let errand = self.errand(link);
+            let what = (errand.job, errand.aim);
+            if !self.order(&ground, link, what, errand.goal) {
+                self.rest(link, what);
             }
         }
     }
@@ -172,16 +185,15 @@ impl Field<'_> {
     /// Squads on their way to a fight stop where half of them can.
     fn stop_to_fight(&mut self, bodies: &Bodies) {
         let beat = self.clock / BEAT_TICKS;
-        let fights = |squad: &Squad| {
-            matches!(squad.job, Job::Assault | Job::Attack) && squad.is_moving(self.clock)
-        };
-        let squads = self.world.all::<Squad>().filter(|(_, squad)| fights(squad));
-        let squads: Vec<(EntityId, Squad)> = squads.map(|(id, squad)| (id, *squad)).collect();
-        for (id, squad) in squads {
+        let fights = |link: Link| matches!(self.errand(link).job, Job::Assault | Job::Attack);
+        let squads = self.world.all::<Squad>().filter(|(_, squad)| squad.is_moving(self.clock));
+        let squads = squads.map(|(id, _)| id).filter(|id| fights(Link::to(*id)));
+        let squads: Vec<EntityId> = squads.collect();
+        for id in squads {
             let link = Link::to(id);
             let is_due = (beat + u32::from(link.0)).is_multiple_of(2);
-            if is_due && self.is_armed(link) && self.can_fight(link, &squad, bodies) {
-                self.change(id, |squad, clock| squad.halt = clock as u16);
+            if is_due && self.is_armed(link) && self.can_fight(link, bodies) {
+                self.change(id, |squad, clock| squad.halt = moment(clock));
             }
         }
     }
@@ -220,16 +232,16 @@ impl Field<'_> {
     }
 
     /// Whether half of a squad have someone within range.
-    fn can_fight(&self, link: Link, squad: &Squad, bodies: &Bodies) -> bool {
-        let members = self.census.members(link);
-        let aim = if squad.job == Job::Attack { bodies.all.get(&squad.aim) } else { None };
+    fn can_fight(&self, link: Link, bodies: &Bodies) -> bool {
+        let (members, errand) = (self.census.members(link), self.errand(link));
+        let aim = if errand.job == Job::Attack { bodies.all.get(&errand.aim) } else { None };
         let in_range = |id: &&EntityId| {
             let Some(unit) = self.world.get::<Unit>(**id) else { return false };
             let Some(spot) = self.census.unit_spot(unit) else { return false };
             let range = unit.kind.table().range;
             match aim {
                 Some(aim) => spot.is_within(aim.spot, range),
-                None => bodies.nearest(spot, unit.seat, range, false).is_some(),
+                None => bodies.nearest(spot, unit.seat, range).is_some(),
             }
         };
         members.iter().filter(in_range).count() * 2 >= members.len()
@@ -237,11 +249,12 @@ impl Field<'_> {
 
     /// Goes for what it was told to, or to meet an enemy who is near.
     fn chase(&mut self, ground: &Ground, link: Link, squad: &Squad, bodies: &Bodies) {
-        let aim = bodies.all.get(&squad.aim).filter(|_| squad.job == Job::Attack);
-        let near = || bodies.nearest(squad.spot(self.clock), squad.seat, CHASE_REACH, false);
+        let errand = self.errand(link);
+        let aim = bodies.all.get(&errand.aim).filter(|_| errand.job == Job::Attack);
+        let near = || bodies.nearest(squad.spot(self.clock), squad.seat, CHASE_REACH);
         let Some(enemy) = aim.copied().or_else(near) else { return };
         let order =
-            if aim.is_some() { (Job::Attack, squad.aim) } else { (Job::Assault, Link::NOBODY) };
+            if aim.is_some() { (Job::Attack, errand.aim) } else { (Job::Assault, Link::NOBODY) };
         let (here, there) = (squad.end().cell(), enemy.spot.cell());
         if here != there && ground.nearest(there, crate::ways::GOAL_REACH) != Some(here) {
             self.order(ground, link, order, there);
@@ -251,10 +264,10 @@ impl Field<'_> {
 
 /// Nobody goes for or builds what is gone.
 fn unlink(world: &mut World<Entity>, gone: &[Link]) {
-    for (_, squad) in world.all_mut::<Squad>() {
-        if squad.aim.is_some() && gone.contains(&squad.aim) {
-            squad.aim = Link::NOBODY;
-            squad.job = if squad.job == Job::Attack { Job::Assault } else { Job::Stand };
+    for (_, errand) in world.all_mut::<Errand>() {
+        if errand.aim.is_some() && gone.contains(&errand.aim) {
+            errand.aim = Link::NOBODY;
+            errand.job = if errand.job == Job::Attack { Job::Assault } else { Job::Stand };
         }
     }
 }
@@ -274,22 +287,30 @@ pub fn shots(world: &World<Entity>) -> Vec<(EntityId, EntityId)> {
 
 fn aims(world: &World<Entity>, census: &Census, bodies: &Bodies, clock: u32) -> Aims {
     let aim = |(id, entity): (EntityId, &Entity)| {
-        let gun = gun(world, census, clock, entity)?;
+        let gun = gun(world, census, clock, (id, entity))?;
         Some((Link::to(id), gun.choose(bodies)?))
     };
     world.entities().filter_map(aim).collect()
 }
 
 /// Someone who can shoot at this moment.
-fn gun(world: &World<Entity>, census: &Census, clock: u32, entity: &Entity) -> Option<Gun> {
+fn gun(
+    world: &World<Entity>,
+    census: &Census,
+    clock: u32,
+    (id, entity): (EntityId, &Entity),
+) -> Option<Gun> {
+    let link = Link::to(id);
     match entity {
         Entity::Unit(unit) if unit.kind.table().harm > 0 => {
-            let squad = census.squad(world, unit.squad).filter(|squad| !squad.is_moving(clock))?;
+            census.squad(world, unit.squad).filter(|squad| !squad.is_moving(clock))?;
+            let errand = census.errand(world, unit.squad);
             Some(Gun {
+                link,
                 seat: unit.seat,
                 spot: census.unit_spot(unit)?,
                 range: unit.kind.table().range,
-                aim: if squad.job == Job::Attack { squad.aim } else { Link::NOBODY },
+                aim: if errand.job == Job::Attack { errand.aim } else { Link::NOBODY },
                 prefers_buildings: unit.kind == UnitKind::Ballista,
             })
         }
@@ -297,6 +318,7 @@ fn gun(world: &World<Entity>, census: &Census, clock: u32, entity: &Entity) -> O
             if building.kind.table().harm > 0 && building.is_ready(clock) =>
         {
             Some(Gun {
+                link,
                 seat: building.seat,
                 spot: building.spot(),
                 range: building.kind.table().range,
@@ -313,8 +335,7 @@ impl Gun {
     fn choose(&self, bodies: &Bodies) -> Option<Link> {
         let told = bodies.all.get(&self.aim).filter(|body| body.seat != self.seat);
         let told = told.filter(|body| self.spot.is_within(body.spot, self.range));
-        let nearest = || bodies.nearest(self.spot, self.seat, self.range, self.prefers_buildings);
-        Some(told.copied().or_else(nearest)?.link)
+        Some(told.copied().or_else(|| bodies.target(self))?.link)
     }
 }
 
@@ -343,20 +364,35 @@ impl Bodies {
         bodies
     }
 
-    /// The nearest enemy within range; units before buildings, or the other way round.
-    fn nearest(&self, spot: Spot, seat: u8, range: i32, prefers_buildings: bool) -> Option<Body> {
+    /// The nearest enemy within range; units before buildings.
+    fn nearest(&self, spot: Spot, seat: u8, range: i32) -> Option<Body> {
+        let far = |body: &&Body| (spot.distance(body.spot) + less(body, false), body.link);
+        self.within(spot, seat, range).min_by_key(far).copied()
+    }
+
+    /// A target for one who shoots: of those about as near as the nearest, each gun has its own.
+    fn target(&self, gun: &Gun) -> Option<Body> {
+        let key = |body: &&Body| {
+            let far = gun.spot.distance(body.spot) + less(body, gun.prefers_buildings);
+            let [gun, body] = [gun.link, body.link].map(|link| u32::from(link.0));
+            (far / TARGETS_APART, mix(u64::from(gun), body), body)
+        };
+        self.within(gun.spot, gun.seat, gun.range).min_by_key(key).copied()
+    }
+
+    fn within(&self, spot: Spot, seat: u8, range: i32) -> impl Iterator<Item = &Body> {
         let low = bucket_of(Spot { x: spot.x - range, y: spot.y - range });
         let high = bucket_of(Spot { x: spot.x + range, y: spot.y + range });
         let buckets = (low.1..=high.1)
-            .flat_map(|row| (low.0..=high.0).map(move |column| row * BUCKETS + column));
+            .flat_map(move |row| (low.0..=high.0).map(move |column| row * BUCKETS + column));
         let bodies = buckets.flat_map(|bucket| &self.buckets[bucket as usize]);
-        let enemies = bodies.filter(|body| body.seat != seat && spot.is_within(body.spot, range));
-        let far = |body: &&Body| {
-            let less = if body.is_building == prefers_buildings { 0 } else { BUILDING_LESS };
-            (spot.distance(body.spot) + less, body.link)
-        };
-        enemies.min_by_key(far).copied()
+        bodies.filter(move |body| body.seat != seat && spot.is_within(body.spot, range))
     }
+}
+
+/// What is not of the preferred sort counts as farther.
+fn less(body: &Body, prefers_buildings: bool) -> i32 {
+    if body.is_building == prefers_buildings { 0 } else { BUILDING_LESS }
 }
 
 fn bucket_of(spot: Spot) -> (i32, i32) {

@@ -3,13 +3,15 @@
 use crate::building::Building;
 use crate::content::SPRING_WORKERS_MAX;
 use crate::contest::SEATS_MAX;
-use crate::health::{BEAT_TICKS, Health};
+use crate::errand::{Errand, Job};
+use crate::health::Health;
 use crate::islands::Entity;
 use crate::judge::workers_at;
 use crate::orders::Field;
 use crate::place::{Cell, Link, SUB};
-use crate::squad::{Job, Squad};
-use crate::tables::UnitKind;
+use crate::realm::{RATE_MAX, UNITS_EACH_MAX};
+use crate::squad::{Squad, moment};
+use crate::tables::{BuildingKind, UnitKind};
 use crate::unit::{SQUAD_PLACES, Unit};
 use crate::ways::Ground;
 use sametick::{EntityId, PlayerId};
@@ -23,6 +25,9 @@ const GOALS_APART: i32 = 8;
 const REMNANT: usize = 5;
 /// Workshops so near the altar, in cells, send what they make to the ground beside it.
 const MUSTER_CELLS: i32 = 12;
+/// An altar draws crystals as so many workers do.
+const ALTAR_RATE: u8 = 3;
+const _: () = assert!(UNITS_EACH_MAX + ALTAR_RATE as usize <= RATE_MAX as usize);
 /// Where the kinds of units wait.
 const MUSTERS: [(i32, i32); 5] = [(2, 0), (0, 3), (0, -3), (-3, 0), (3, 0)];
 
@@ -37,11 +42,16 @@ impl Field<'_> {
     }
 
     fn gather(&mut self) {
+        // Whoever has lost all workers is not lost yet.
+        let altars = self.world.all::<Building>();
+        let altars = altars.filter(|(_, building)| building.kind == BuildingKind::Altar);
         let mut rates = [0_u8; SEATS_MAX];
-        for (id, squad) in self.world.all::<Squad>() {
-            if squad.job == Job::Gather && squad.is_there(self.clock) {
+        altars.for_each(|(_, altar)| rates[usize::from(altar.seat) % SEATS_MAX] = ALTAR_RATE);
+        for (_, errand) in self.world.all::<Errand>().filter(|(_, one)| one.job == Job::Gather) {
+            let squad = self.census.squad(self.world, errand.squad);
+            if let Some(squad) = squad.filter(|squad| squad.is_there(self.clock)) {
                 rates[usize::from(squad.seat) % SEATS_MAX] +=
-                    self.census.members(Link::to(id)).len() as u8;
+                    self.census.members(errand.squad).len() as u8;
             }
         }
         let clock = self.clock;
@@ -53,25 +63,25 @@ impl Field<'_> {
     }
 
     fn build(&mut self) {
-        let builders = self.world.all::<Squad>().filter(|(_, squad)| squad.job == Job::Build);
-        let there = builders.filter(|(_, squad)| squad.is_there(self.clock));
-        let sites: Vec<(Link, Cell)> =
-            there.map(|(_, squad)| (squad.aim, squad.spot(self.clock).cell())).collect();
+        let errands = self.world.all::<Errand>().filter(|(_, errand)| errand.job == Job::Build);
+        let builders = errands.filter_map(|(_, errand)| {
+            let squad = self.census.squad(self.world, errand.squad)?;
+            let spot = squad.spot(self.clock);
+            squad.is_there(self.clock).then(|| (errand.aim, spot.cell()))
+        });
+        let sites: Vec<(Link, Cell)> = builders.collect();
         for (site, builder) in sites {
             let Some(id) = self.census.name(site) else { continue };
             let Some(building) = self.world.get_mut::<Building>(id) else { continue };
             let is_near = building.cell.centre().is_within(builder.centre(), BUILD_REACH);
             if building.ready == 0 && is_near {
-                building.ready = (self.clock + building.build_ticks()) as u16;
+                building.ready = moment(self.clock.saturating_add(building.build_ticks()));
             }
         }
     }
 
     fn make(&mut self, ground: &Ground) {
-        // What a beat earlier was still to be made.
-        let before = self.clock.saturating_sub(BEAT_TICKS);
-        let made =
-            |maker: &Building| maker.left(before.max(maker.begun.into())) - maker.left(self.clock);
+        let made = |maker: &Building| maker.owed(self.clock) - maker.left(self.clock);
         let makers = self
             .world
             .all::<Building>()
@@ -101,8 +111,8 @@ impl Field<'_> {
         let waiting = self.world.all::<Squad>().find(|(id, squad)| {
             squad.seat == maker.seat
                 && squad.is_there(self.clock)
-                && matches!(squad.job, Job::Stand | Job::Go | Job::Assault)
                 && squad.end().is_within(muster.centre(), JOIN_REACH)
+                && matches!(self.errand(Link::to(*id)).job, Job::Stand | Job::Go | Job::Assault)
                 && self.is_alike(Link::to(*id), squad, maker.product)
                 && self.census.free_place(self.world, Link::to(*id)).is_some()
         });
@@ -134,15 +144,12 @@ impl Field<'_> {
         let table = kind.table();
         let squad = Squad {
             from: at.centre(),
-            goal: at,
             pace: table.pace,
             flies: table.flies,
             seat,
             ..Squad::default()
         };
-        let id = self.world.spawn_owned(owner, squad)?;
-        self.census.add(id, &squad.into(), self.clock);
-        Some(id)
+        self.add_squad(owner, squad)
     }
 
     /// A new worker begins by itself at the nearest spring of its island that feeds one more.
@@ -163,45 +170,39 @@ impl Field<'_> {
         }
     }
 
-    /// Ways that were too long to be written at once are gone on with.
+    /// Ways that were too long to be written at once are gone on with, and those begun that waited for a turn.
     fn go_on(&mut self, ground: &Ground) {
-        let waits = |squad: &Squad| {
-            !squad.points.is_empty()
-                && squad.is_there(self.clock)
-                && squad.points.last() != Some(&squad.goal)
-        };
-        let waiting = self.world.all::<Squad>().filter(|(_, squad)| waits(squad));
-        let waiting: Vec<(Link, Squad)> =
-            waiting.map(|(id, squad)| (Link::to(id), *squad)).collect();
-        for (link, squad) in waiting {
-            let end = squad.end().cell();
-            let is_as_near = ground.nearest(squad.goal, crate::ways::GOAL_REACH) == Some(end);
-            let goes_on = is_as_near
-                || squad.flies
-                || self.order(ground, link, (squad.job, squad.aim), squad.goal);
-            // Whoever had no turn has one at the next beat.
-            if !goes_on
-                && self.ways_left > 0
-                && let Some(squad) =
-                    self.census.name(link).and_then(|id| self.world.get_mut::<Squad>(id))
-            {
-                squad.goal = end;
+        let mut waiting: Vec<(Errand, Squad)> = Vec::new();
+        for (_, errand) in self.world.all::<Errand>() {
+            let squad = self.census.squad(self.world, errand.squad);
+            let squad = squad.filter(|squad| squad.waits(self.clock, errand));
+            waiting.extend(squad.map(|squad| (*errand, *squad)));
+        }
+        for (errand, squad) in waiting {
+            let (link, end) = (errand.squad, squad.end().cell());
+            let is_as_near = ground.nearest(errand.goal, crate::ways::GOAL_REACH) == Some(end);
+            let what = (errand.job, errand.aim);
+            if !is_as_near && !squad.flies && !self.order(ground, link, what, errand.goal) {
+                self.set_errand(link, what, end);
             }
         }
     }
 
     /// Squads at rest that stand together and are alike become one: fewer to lead, fewer to tell of.
     fn join_squads(&mut self, ground: &Ground) {
-        let stands = |squad: &Squad| {
-            !squad.is_moving(self.clock) && squad.job != Job::Build && squad.job != Job::Attack
+        let stands = |squad: &Squad, errand: &Errand| {
+            let is_led = squad.is_moving(self.clock) || squad.waits(self.clock, errand);
+            !is_led && errand.job != Job::Build && errand.job != Job::Attack
         };
-        let squads = self.world.all::<Squad>().filter(|(_, squad)| stands(squad));
-        let squads: Vec<(Link, Squad)> = squads.map(|(id, squad)| (Link::to(id), *squad)).collect();
+        let squads = self.world.all::<Squad>();
+        let squads = squads.map(|(id, squad)| (self.errand(Link::to(id)), *squad));
+        let squads: Vec<(Errand, Squad)> =
+            squads.filter(|(errand, squad)| stands(squad, errand)).collect();
         for index in 0..squads.len() {
             let (into, host) = squads[index];
             for (from, guest) in &squads[index + 1..] {
-                if self.can_join(ground, (into, &host), (*from, guest)) {
-                    self.join(*from, into);
+                if self.can_join(ground, (&into, &host), (from, guest)) {
+                    self.join(from.squad, into.squad);
                 }
             }
         }
@@ -210,15 +211,16 @@ impl Field<'_> {
     fn can_join(
         &self,
         ground: &Ground,
-        (into, host): (Link, &Squad),
-        (from, guest): (Link, &Squad),
+        (to, host): (&Errand, &Squad),
+        (away, guest): (&Errand, &Squad),
     ) -> bool {
         if host.seat != guest.seat
             || host.pace != guest.pace
-            || (host.job == Job::Gather) != (guest.job == Job::Gather)
+            || (to.job == Job::Gather) != (away.job == Job::Gather)
         {
             return false;
         }
+        let (into, from) = (to.squad, away.squad);
         let (here, there) = (host.spot(self.clock), guest.spot(self.clock));
         let members = self.census.members(from);
         let sum = self.census.members(into).len() + members.len();
@@ -228,11 +230,11 @@ impl Field<'_> {
         }
         // Squads that stopped on their way must have the same; what is left of one is not much.
         let goes_along = if host.halt > 0 || guest.halt > 0 {
-            host.halt > 0 && host.goal.apart(guest.goal) <= GOALS_APART && members.len() <= REMNANT
+            host.halt > 0 && to.goal.apart(away.goal) <= GOALS_APART && members.len() <= REMNANT
         } else {
             let mut units = members.iter().filter_map(|id| self.world.get::<Unit>(*id));
             let is_calm = units.all(|unit| unit.health.loss() == 0);
-            is_calm && (host.job != Job::Gather || host.goal == guest.goal)
+            is_calm && (to.job != Job::Gather || to.goal == away.goal)
         };
         let kind = members.first().and_then(|id| self.world.get::<Unit>(*id));
         goes_along
@@ -257,10 +259,17 @@ impl Field<'_> {
                 self.census.moved(id, from, into);
             }
         }
-        if let Some(id) = self.census.name(from) {
+        self.disband(from);
+    }
+
+    /// Takes a squad without units away, and its errand.
+    pub(crate) fn disband(&mut self, squad: Link) {
+        let names = [self.census.name(squad), self.census.errand_name(squad)];
+        for id in names.into_iter().flatten() {
             self.world.despawn(id);
-            self.census.forget(from);
+            self.census.forget(Link::to(id));
         }
+        self.census.forget(squad);
     }
 }
 
@@ -277,6 +286,6 @@ pub(crate) fn seat_of_entity(entity: &Entity) -> Option<u8> {
         Entity::Unit(unit) => Some(unit.seat),
         Entity::Squad(squad) => Some(squad.seat),
         Entity::Building(building) => Some(building.seat),
-        Entity::Realm(_) | Entity::Contest(_) => None,
+        Entity::Realm(_) | Entity::Errand(_) | Entity::Contest(_) => None,
     }
 }

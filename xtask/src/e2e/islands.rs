@@ -38,6 +38,7 @@ pub(super) async fn run(stage: &Stage) -> Result<()> {
     opens(&page).await?;
     leads(&page).await?;
     groups(&page).await?;
+    keeps(&page).await?;
     fights(&page, &address).await?;
     let status = page.status().await?;
     ensure!(status["errors"] == json!([]), "{}", status["errors"]);
@@ -143,6 +144,20 @@ async fn groups(page: &Page<'_>) -> Result<()> {
     ensure!(page.status().await?["selected"] == 0, "something is still selected");
     ask(page, "dispatchEvent(new KeyboardEvent('keydown', { key: '1', code: 'Digit1' }))").await?;
     ensure!(page.status().await?["selected"].as_u64() > Some(3), "the group is lost");
+    Ok(())
+}
+
+/// A saved contest goes on where it was; what is damaged is refused in words.
+async fn keeps(page: &Page<'_>) -> Result<()> {
+    let before = page.status().await?;
+    ask(page, "window.kept = window.sametick.save()").await?;
+    let refused = page.ask("window.sametick.load(window.kept.subarray(1))").await?;
+    ensure!(refused == false, "a damaged file is loaded");
+    ensure!(page.status().await?["toast"].as_str().is_some_and(|toast| toast.contains("damaged")), "nothing is said");
+    ensure!(page.ask("window.sametick.load(window.kept)").await? == true, "what was saved is not loaded");
+    let after = later(page).await?;
+    let (was, is) = (list(&before, "own").len(), list(&after, "own").len());
+    ensure!(after["tick"].as_f64() >= before["tick"].as_f64() && is >= was, "{is} units of {was}: {after}");
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 
 /// Raised when what follows the first line is another.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// No contest is larger.
 const FILE_BYTES_MAX: u64 = 8 << 20;
 

@@ -4,7 +4,7 @@ use crate::program::{Running, answer, refusal, scratch};
 use sametick::PlayerId;
 use sametick::eventlock::{EventClient, EventClientEvent};
 use sametick::secure::{ClientToken, SystemRandom};
-use sametick_islands::{Content, Islands, Link as Name, Opening, Request, Squad, UnitKind, clock};
+use sametick_islands::{Content, Islands, Mark, Opening, Request, Squad, UnitKind, clock};
 use sametick_links::{Clock, Link, UdpLink, drive_event_client, peer_at};
 use serde_json::Value;
 
@@ -71,7 +71,7 @@ fn who_comes_takes_a_seat_and_what_it_orders_becomes_official() {
         world.owner(*id) == Some(me) && squad.pace == UnitKind::Raider.table().pace
     });
     let squad = raiders.map(|(id, _)| id).next().expect("an army has raiders");
-    let order = Request::march([Name::to(squad)], goal, false);
+    let order = Request::march([Mark::to(squad)], goal, false);
     let number = one.client.request(one.clock.now(), order).expect("it is lawful");
     assert!(one.client.is_unofficial(squad), "shown at once");
     let mut verdict = None;

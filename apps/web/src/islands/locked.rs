@@ -1,7 +1,7 @@
 //! An event-locked contest inside the page: a server, bots as clients like any other, and the library's simulated
 //! network between them, with the hand's own line as long as is wished.
 
-use super::Road;
+use super::{BLENDING, Road, saved};
 use sametick::eventlock::{Denial, EventClient, EventRates, EventServer};
 use sametick::network::{Conditions, Host, Network};
 use sametick::secure::Random;
@@ -46,6 +46,7 @@ pub(super) struct Locked {
     /// The hand is the first.
     players: Vec<Player>,
     content: Content,
+    seed: u64,
     now: Time,
     random: Seeded,
     datagram: Vec<u8>,
@@ -56,8 +57,13 @@ pub(super) struct Locked {
 }
 
 impl Locked {
-    /// A contest in which everyone has come.
-    pub(super) fn new(content: &Content, seed: u64, ping: Span) -> Self {
+    /// A contest in which everyone has come, from its beginning or from where it was saved.
+    pub(super) fn new(
+        content: &Content,
+        seed: u64,
+        saved: Option<World<Entity>>,
+        ping: Span,
+    ) -> Self {
         let mut random = Seeded(Dice::new(seed, 0x15_1a));
         let mut network = Network::new(seed);
         let here = network.add_host();
@@ -69,12 +75,21 @@ impl Locked {
             ..EventRates::default()
         };
         let server = EventServer::open(content.clone(), seed, rates, Time::ZERO, &mut random);
+        let server = match saved {
+            Some(world) => {
+                let players: Vec<PlayerId> =
+                    (0..u16::from(content.players())).map(PlayerId).collect();
+                server.resume(Time::ZERO, world, &players)
+            }
+            None => server,
+        };
         let mut contest = Self {
             server,
             network,
             here,
             players: Vec::new(),
             content: content.clone(),
+            seed,
             now: Time::ZERO,
             random,
             datagram: Vec::new(),
@@ -94,7 +109,9 @@ impl Locked {
         self.network.set_conditions(host, self.here, line.clone());
         self.network.set_conditions(self.here, host, line);
         let address = self.network.address(self.here);
-        let client = EventClient::open(address, self.content.clone(), self.now, &mut self.random);
+        let mut client =
+            EventClient::open(address, self.content.clone(), self.now, &mut self.random);
+        client.set_blending(BLENDING);
         self.players.push(Player { client, host, bot: Bot::new(seed), thought: Tick(0) });
         let end = self.now + COMING_MAX;
         let index = self.players.len() - 1;
@@ -173,6 +190,14 @@ impl Road for Locked {
 
     fn is_unofficial(&self, id: EntityId) -> bool {
         self.players[0].client.is_unofficial(id)
+    }
+
+    fn leaving(&self, id: EntityId) -> Option<(&Entity, f32)> {
+        self.players[0].client.leaving(self.now, id)
+    }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        Some(saved::write(&self.content, self.seed, self.server.world()))
     }
 
     fn me(&self) -> PlayerId {

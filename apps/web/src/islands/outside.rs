@@ -2,7 +2,7 @@
 //! is asked for anew with the ticket that was kept.
 
 use super::stage::Skirmish;
-use super::{Contest, Road};
+use super::{BLENDING, Contest, Road, words};
 use sametick::eventlock::{Denial, EventClient, EventClientEvent};
 use sametick::network::Conditions;
 use sametick::secure::ClientToken;
@@ -162,10 +162,11 @@ impl Outside {
     ) -> Self {
         let (server, tls, now) = (link.server(), link.tls(), clock.now());
         let client = EventClient::new(server, token, content, now, &mut BrowserRandom);
-        let client = match tls {
+        let mut client = match tls {
             Some(tls) => client.within(tls),
             None => client,
         };
+        client.set_blending(BLENDING);
         let link = Conditioned::new(link, now.as_micros());
         Self { client, link, server, identity, clock, denied: None, end: None }
     }
@@ -184,8 +185,8 @@ impl Road for Outside {
                 EventClientEvent::Mismatched { .. } => {
                     Some("The server plays by other rules: load the page again.".into())
                 }
-                EventClientEvent::Denied(reason) => Some(format!("Not let in: {reason:?}.")),
-                EventClientEvent::Left(reason) => Some(format!("It is over: {reason:?}.")),
+                EventClientEvent::Denied(reason) => Some(words::of_door(reason).into()),
+                EventClientEvent::Left(reason) => Some(words::of_end(reason).into()),
             };
         }
         let link = self.link.link();
@@ -213,6 +214,10 @@ impl Road for Outside {
 
     fn is_unofficial(&self, id: EntityId) -> bool {
         self.client.is_unofficial(id)
+    }
+
+    fn leaving(&self, id: EntityId) -> Option<(&Entity, f32)> {
+        self.client.leaving(self.clock.now(), id)
     }
 
     fn me(&self) -> PlayerId {

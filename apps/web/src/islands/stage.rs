@@ -1,9 +1,10 @@
 //! The way in from the islands page: lets time pass, hands over what is seen, and asks for what a hand wants. What is
 //! refused comes back in words; an empty answer is a yes.
 
-use super::{Contest, tables};
+use super::{Contest, tables, words};
 use sametick::Span;
-use sametick_islands::{BuildingKind, Cell, Denial, Link, Opening, Request, UnitKind, Verb};
+use sametick::eventlock::Denial as Refusal;
+use sametick_islands::{BuildingKind, Cell, Denial, Mark, Opening, Request, UnitKind, Verb};
 use wasm_bindgen::prelude::*;
 
 /// A contest, for the page to draw.
@@ -23,6 +24,16 @@ impl Skirmish {
     pub fn new(seed: u32, players: u8, is_war: bool, ping_ms: u32) -> Skirmish {
         let opening = if is_war { Opening::War } else { Opening::Settlers };
         Self(Contest::new(seed.into(), players, opening, Span::millis(ping_ms.into())))
+    }
+
+    /// Goes on with a contest of a file; nothing if it cannot.
+    pub fn load(file: &[u8], ping_ms: u32) -> Option<Skirmish> {
+        Contest::load(file, Span::millis(ping_ms.into())).map(Self)
+    }
+
+    /// The contest for a file; empty if it is held elsewhere.
+    pub fn save(&self) -> Vec<u8> {
+        self.0.road().save().unwrap_or_default()
     }
 
     /// Lets time pass.
@@ -147,13 +158,13 @@ impl Skirmish {
     /// Units go to a place, fighting or not.
     pub fn go(&mut self, units: &[u16], x: i32, y: i32, fights: bool) -> String {
         let verb = if fights { Verb::Assault } else { Verb::Go };
-        let Some(place) = Cell::new(x, y) else { return said(Err(Denial::Unreachable)) };
+        let Some(place) = Cell::new(x, y) else { return Denial::Unreachable.words().into() };
         said(self.0.ask_for(units, &Request { verb, place, ..Request::default() }))
     }
 
     /// Units attack something.
     pub fn attack(&mut self, units: &[u16], target: u16) -> String {
-        let request = Request { verb: Verb::Attack, target: Link(target), ..Request::default() };
+        let request = Request { verb: Verb::Attack, target: Mark(target), ..Request::default() };
         said(self.0.ask_for(units, &request))
     }
 
@@ -164,7 +175,7 @@ impl Skirmish {
 
     /// Workers gather near a place.
     pub fn gather(&mut self, workers: &[u16], x: i32, y: i32) -> String {
-        let Some(place) = Cell::new(x, y) else { return said(Err(Denial::NoSpring)) };
+        let Some(place) = Cell::new(x, y) else { return Denial::NoSpring.words().into() };
         said(self.0.gather(workers, place))
     }
 
@@ -179,28 +190,28 @@ impl Skirmish {
         span: u8,
     ) -> String {
         let (Some(place), Some(kind)) = (Cell::new(x, y), BuildingKind::ALL.get(kind)) else {
-            return said(Err(Denial::NotOnLand));
+            return Denial::NotOnLand.words().into();
         };
-        let request = Request { direction, span, ..Request::build(Link(worker), *kind, place) };
+        let request = Request { direction, span, ..Request::build(Mark(worker), *kind, place) };
         said(self.0.ask(request))
     }
 
     /// A building makes units.
     pub fn produce(&mut self, building: u16, kind: usize, count: u8) -> String {
-        let Some(kind) = UnitKind::ALL.get(kind) else { return said(Err(Denial::CannotMake)) };
-        said(self.0.ask(Request::produce(Link(building), *kind, count)))
+        let Some(kind) = UnitKind::ALL.get(kind) else { return Denial::CannotMake.words().into() };
+        said(self.0.ask(Request::produce(Mark(building), *kind, count)))
     }
 
     /// A building gives up what it makes, or itself.
     pub fn cancel(&mut self, building: u16) -> String {
         said(self.0.ask(Request {
             verb: Verb::Cancel,
-            target: Link(building),
+            target: Mark(building),
             ..Request::default()
         }))
     }
 }
 
-fn said(verdict: Result<(), Denial>) -> String {
-    verdict.err().map_or_else(String::new, |denial| denial.words().into())
+fn said(verdict: Result<(), Refusal>) -> String {
+    verdict.err().map_or_else(String::new, |refusal| words::of(refusal).into())
 }

@@ -192,7 +192,7 @@ impl<G: Requests> EventClient<G> {
         }
         let known = half.official.tick();
         half.official.set_tick(tick.max(known));
-        let verdict = G::judge(&half.official, &self.content, half.me, &request);
+        let verdict = G::foresee(&half.official, &self.content, half.me, &request);
         half.official.set_tick(known);
         verdict?;
         let record = self.command_layout.record(&request);

@@ -43,6 +43,18 @@ pub trait Requests: Game {
         request: &Self::Command,
     ) -> Result<(), Denial>;
 
+    /// What a client makes of a request before it sends it, from the part of the world that it knows: it denies only
+    /// what is plainly illegal by that, and leaves the rest to the server. By default what [`judge`](Requests::judge)
+    /// says.
+    fn foresee(
+        world: &World<Self::Entity>,
+        content: &Self::Content,
+        player: PlayerId,
+        request: &Self::Command,
+    ) -> Result<(), Denial> {
+        Self::judge(world, content, player, request)
+    }
+
     /// How far apart two states of an entity are on the screen at a tick, in the game's own measure: whether the way
     /// from the unofficial to the official is short enough to be gone smoothly. The world is the official one.
     fn apart(

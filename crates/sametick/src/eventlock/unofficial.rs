@@ -101,7 +101,7 @@ impl<E: Entities> Unofficial<E> {
         request: &G::Command,
     ) {
         // Two of one tick must not give their spawns the same names.
-        let tick = Tick(tick.0.max(self.asked.0 + 1));
+        let tick = Tick(tick.0.max(self.asked.0.saturating_add(1)));
         self.asked = tick;
         let request = [(setting.me, Some(request.clone()))];
         // Much may be due in this step anyway: what differs is the request's doing.
@@ -109,7 +109,7 @@ impl<E: Entities> Unofficial<E> {
         let with = step(shown, tick, setting, &request);
         let layouts = &setting.layouts.state;
         let mut changes = Vec::new();
-        for (id, entity) in with.all_owned(setting.me).filter(|(id, _)| !id.is_provisional()) {
+        for (id, entity) in with.all_owned(setting.me) {
             let Some(other) = without.entity(id).filter(|other| other.kind() == entity.kind())
             else {
                 continue;
@@ -217,7 +217,7 @@ fn step<G: Requests>(
 ) -> World<G::Entity> {
     let mut world = shown.clone();
     world.set_tick(tick);
-    world.set_predicts(setting.me);
+    world.set_hopes(setting.me);
     let next = Tick(tick.0.saturating_add(1));
     // Chance is the server's: a request must not depend on it here.
     let turn = Turn {

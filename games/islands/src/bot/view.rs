@@ -3,20 +3,21 @@
 use crate::building::Building;
 use crate::census::{Census, clock, contest, seat_of};
 use crate::content::{Content, Home, SPRING_WORKERS_MAX};
+use crate::errand::Job;
 use crate::islands::Entity;
-use crate::place::{Cell, Link};
+use crate::place::{Cell, Link, Mark};
 use crate::realm::Realm;
-use crate::squad::{Job, Squad};
+use crate::squad::Squad;
 use crate::tables::{BuildingKind, UnitKind};
 use crate::unit::Unit;
 use crate::ways::Ground;
-use sametick::{PlayerId, World};
+use sametick::{EntityId, PlayerId, World};
 
 /// A squad of one's own.
 #[derive(Clone, Debug)]
 pub(super) struct Troop {
-    pub(super) link: Link,
-    pub(super) members: Vec<Link>,
+    pub(super) mark: Mark,
+    pub(super) members: Vec<Mark>,
     /// Of the first of them.
     pub(super) kind: UnitKind,
     pub(super) flies: bool,
@@ -42,7 +43,7 @@ pub(super) struct View<'a> {
     pub(super) home: Home,
     pub(super) crystals: u32,
     pub(super) troops: Vec<Troop>,
-    pub(super) buildings: Vec<(Link, Building)>,
+    pub(super) buildings: Vec<(Mark, Building)>,
     pub(super) enemies: Vec<Enemy>,
     pub(super) workers: usize,
     pub(super) units_to_be: usize,
@@ -73,7 +74,7 @@ impl<'a> View<'a> {
                         building.cells().for_each(|cell| ground.open(cell));
                     }
                     if building.seat == seat {
-                        buildings.push((Link::to(id), *building));
+                        buildings.push((Mark::to(id), *building));
                     } else {
                         enemies.push(Enemy { cell: building.cell, is_building: true });
                     }
@@ -87,11 +88,11 @@ impl<'a> View<'a> {
             }
         }
         let own = world.all_owned(me).filter_map(|(id, entity)| match entity {
-            Entity::Squad(squad) => Some((Link::to(id), squad)),
+            Entity::Squad(squad) => Some((id, squad)),
             _ => None,
         });
         let troops: Vec<Troop> =
-            own.filter_map(|(link, squad)| troop(world, &census, clock, link, squad)).collect();
+            own.filter_map(|(id, squad)| troop(world, &census, clock, id, squad)).collect();
         let altar = buildings.iter().find(|(_, building)| building.kind == BuildingKind::Altar);
         let making = altar.map_or(0, |(_, altar)| usize::from(altar.left(clock)));
         let workers = troops.iter().filter(|troop| troop.kind == UnitKind::Worker);
@@ -119,17 +120,17 @@ impl<'a> View<'a> {
         self.troops.iter().filter(|troop| troop.kind != UnitKind::Worker)
     }
 
-    pub(super) fn own(&self, kind: BuildingKind) -> impl Iterator<Item = &(Link, Building)> {
+    pub(super) fn own(&self, kind: BuildingKind) -> impl Iterator<Item = &(Mark, Building)> {
         self.buildings.iter().filter(move |(_, building)| building.kind == kind)
     }
 
     /// A worker that can be spared, as near as there is.
-    pub(super) fn worker_near(&self, cell: Cell) -> Option<Link> {
+    pub(super) fn worker_near(&self, cell: Cell) -> Option<Mark> {
         let workers = self
             .troops
             .iter()
             .filter(|troop| troop.kind == UnitKind::Worker && troop.builds.is_none());
-        workers.min_by_key(|troop| (troop.at.apart(cell), troop.link))?.members.last().copied()
+        workers.min_by_key(|troop| (troop.at.apart(cell), troop.mark))?.members.last().copied()
     }
 
     /// How many workers a spring still feeds, as far as is seen.
@@ -150,9 +151,15 @@ impl<'a> View<'a> {
         self.springs().map(|(_, room)| room).sum()
     }
 
-    /// The nearest spring that feeds more workers, and how many.
-    pub(super) fn free_spring(&self, from: Cell) -> Option<(Cell, usize)> {
-        self.springs().min_by_key(|(cell, _)| (cell.apart(from), *cell))
+    /// The nearest of the springs wanted that feeds more workers, and how many.
+    pub(super) fn free_spring(
+        &self,
+        from: Cell,
+        is_wanted: impl Fn(Cell) -> bool,
+    ) -> Option<(Cell, usize)> {
+        self.springs()
+            .filter(|(cell, _)| is_wanted(*cell))
+            .min_by_key(|(cell, _)| (cell.apart(from), *cell))
     }
 }
 
@@ -160,20 +167,21 @@ fn troop(
     world: &World<Entity>,
     census: &Census,
     clock: u32,
-    link: Link,
+    id: EntityId,
     squad: &Squad,
 ) -> Option<Troop> {
-    let members = census.members(link);
+    let members = census.members(Link::to(id));
     let first = world.get::<Unit>(*members.first()?)?;
     let mut units = members.iter().filter_map(|id| world.get::<Unit>(*id));
     let suffers = units.any(|unit| unit.health.loss() > 0);
-    let site = census.name(squad.aim).and_then(|id| world.get::<Building>(id));
+    let errand = census.errand(world, Link::to(id));
+    let site = census.name(errand.aim).and_then(|id| world.get::<Building>(id));
     let builds =
-        site.filter(|site| squad.job == Job::Build && !site.is_ready(clock)).map(|_| squad.aim);
-    let gathers = (squad.job == Job::Gather).then_some(squad.goal);
+        site.filter(|site| errand.job == Job::Build && !site.is_ready(clock)).map(|_| errand.aim);
+    let gathers = (errand.job == Job::Gather).then_some(errand.goal);
     Some(Troop {
-        link,
-        members: members.iter().map(|id| Link::to(*id)).collect(),
+        mark: Mark::to(id),
+        members: members.iter().map(|id| Mark::to(*id)).collect(),
         kind: first.kind,
         flies: squad.flies,
         at: squad.spot(clock).cell(),

@@ -4,8 +4,8 @@ use crate::stage::{Stage, bots, think};
 use crate::telling::Told;
 use sametick::{Alone, Layouts, PlayerId, World};
 use sametick_islands::{
-    Building, BuildingKind, Content, Entity, GRAINS, Islands, Opening, Realm, TICK,
-    TICKS_PER_SECOND, Unit, clock, contest, trace,
+    Building, BuildingKind, Content, Contest, Entity, GRAINS, Islands, Opening, Realm, TICK,
+    TICKS_PER_SECOND, UNITS_EACH_MAX, UNITS_MAX, Unit, clock, contest, shots, trace,
 };
 
 /// All clients of a server together; what NetStorm's modem carried, without its framing.
@@ -43,6 +43,42 @@ fn eight_bots_play_a_quarter_of_an_hour_with_400_units_and_someone_wins() {
     assert!(end.winner.is_some(), "{end:?}");
     assert!(crowded >= 10 * 60 * TICKS_PER_SECOND, "400 units for {crowded} ticks");
     assert!(worst <= TOLD_BYTES_PER_SECOND_MAX, "{worst} bytes a second in the worst minute");
+}
+
+#[test]
+fn for_ten_minutes_of_war_at_least_400_are_alive_and_many_fight_whatever_the_seed() {
+    for seed in 1..=3 {
+        let content = Content::new(seed, 8, Opening::War);
+        let mut stage = Stage::with(content.clone());
+        let mut bots = bots(&content, seed);
+        let (mut least, mut under_fire, mut fight, mut looks) = (usize::MAX, 0, 0, 0);
+        for tick in 0..10 * 60 * TICKS_PER_SECOND {
+            let asked = think(&mut bots, stage.world(), &content);
+            stage.game.step(asked).expect("all numbers are finite");
+            if tick >= 60 * TICKS_PER_SECOND && tick.is_multiple_of(TICKS_PER_SECOND) {
+                let world = stage.world();
+                least = least.min(world.all::<Unit>().count());
+                let hurt = world.all::<Unit>().filter(|(_, unit)| unit.health.loss() > 0);
+                under_fire += hurt.count();
+                fight += shots(world).len();
+                looks += 1;
+            }
+        }
+        let (under_fire, fight) = (under_fire / looks, fight / looks);
+        assert!(least >= 400, "seed {seed}: {least} alive");
+        assert!(under_fire >= 40 && fight >= 150, "seed {seed}: {under_fire} of {fight} shots");
+    }
+}
+
+#[test]
+fn whoever_is_out_leaves_its_room_to_the_others() {
+    let mut stage = Stage::with(Content::new(4, 3, Opening::War));
+    assert_eq!(contest(stage.world()).units_max(), UNITS_MAX);
+    stage.game.leave(PlayerId(2));
+    stage.wait(1);
+    assert_eq!(contest(stage.world()).units_max(), UNITS_MAX * 3 / 2);
+    let all = Contest { came: 0xff, out: 0x7f, ..Contest::default() };
+    assert_eq!(all.units_max(), UNITS_EACH_MAX);
 }
 
 #[test]

@@ -1,8 +1,11 @@
 //! Fog: nobody is told of what none of theirs sees.
 
 use crate::stage::{Stage, bots, think};
-use sametick::{Game, PlayerId, Slots};
-use sametick_islands::{Content, Entity, Islands, Opening, SUB, Spot};
+use sametick::{EntityId, Game, PlayerId, Slots, World};
+use sametick_islands::{
+    Building, BuildingKind, Cell, Content, Denial, Entity, Health, Islands, Opening, Request, SUB,
+    Spot, Squad, UnitKind, foresee, judge,
+};
 
 /// The farthest that anyone sees: three blocks and the one it stands in, corner to corner.
 const FAR: i32 = SUB * 16 * 3 / 2;
@@ -35,8 +38,8 @@ fn what_is_told_of_others_is_within_sight_of_something_of_ones_own() {
                 assert!(is_told || !is_own, "its own is told of");
                 let near = |spot: Spot| eyes.iter().any(|eye| eye.is_within(spot, FAR));
                 match entity {
-                    Entity::Realm(_) => {
-                        assert_eq!(is_told, is_own, "nobody counts another's crystals")
+                    Entity::Realm(_) | Entity::Errand(_) => {
+                        assert_eq!(is_told, is_own, "nobody knows another's crystals or aims")
                     }
                     Entity::Squad(_) | Entity::Building(_) if !is_own => {
                         let spot = spot(entity).expect("it is somewhere");
@@ -87,4 +90,120 @@ fn a_bot_asks_for_the_same_whether_it_is_given_the_world_or_what_its_player_is_t
         }
         stage.game.step(asked).expect("all numbers are finite");
     }
+}
+
+/// What a player is told of.
+fn told(stage: &Stage, player: PlayerId) -> World<Entity> {
+    let (mut told, mut visible) = (stage.world().clone(), Slots::default());
+    Islands::relevant(stage.world(), &stage.content, player, &mut visible);
+    let hidden = told.entities().map(|(id, _)| id).filter(|id| !visible.contains(id.slot()));
+    hidden.collect::<Vec<EntityId>>().into_iter().for_each(|id| _ = told.despawn(id));
+    told
+}
+
+/// Lets the second player have bridges on every water cell from home to home, along one axis and then the other.
+fn bridged(opening: Opening) -> (Stage, Vec<Cell>) {
+    let mut stage = Stage::new(opening);
+    let [from, to] = [0, 1].map(|seat| stage.content.homes()[seat].altar);
+    let step = |at: i32, to: i32| at + (to - at).signum();
+    let mut world = stage.world().clone();
+    let (mut at, mut bridges) = (from, Vec::new());
+    while at != to {
+        let x = step(at.x(), to.x());
+        let y = if at.x() == to.x() { step(at.y(), to.y()) } else { at.y() };
+        at = Cell::new(x, y).expect("between two cells of the map");
+        if !stage.content.is_land(at) {
+            let bridge = Building {
+                health: Health::full(120),
+                kind: BuildingKind::Bridge,
+                cell: at,
+                seat: 1,
+                span: 1,
+                ready: 1,
+                ..Building::default()
+            };
+            world.spawn_owned(PlayerId(1), bridge).expect("there is room");
+            bridges.push(at);
+        }
+    }
+    stage.game.set_world(world);
+    (stage, bridges)
+}
+
+#[test]
+fn a_client_sends_on_what_only_hidden_bridges_would_allow_and_the_server_says() {
+    let (stage, bridges) = bridged(Opening::War);
+    let (me, content) = (PlayerId(0), &stage.content);
+    let known = told(&stage, me);
+    let hidden = bridges
+        .iter()
+        .filter(|cell| !known.all::<Building>().any(|(_, building)| building.cell == **cell));
+    assert!(hidden.count() > 3, "most of the way is in the dark");
+    let squad = stage.mark(stage.units(0, UnitKind::Raider)[0].1.squad);
+    let march = Request::march([squad], content.homes()[1].altar, true);
+    assert_eq!(
+        judge(stage.world(), content, me, &march),
+        Ok(()),
+        "the server knows of the bridges"
+    );
+    assert_eq!(judge(&known, content, me, &march), Err(Denial::Unreachable), "the client does not");
+    assert_eq!(foresee(&known, content, me, &march), Ok(()), "and leaves it to the server");
+}
+
+#[test]
+fn a_bridge_may_go_on_from_one_that_is_hidden() {
+    let (stage, bridges) = bridged(Opening::War);
+    let (me, content) = (PlayerId(0), &stage.content);
+    let known = told(&stage, me);
+    let worker = stage.units(0, UnitKind::Worker)[0].0;
+    let beside = |shore: &Cell| {
+        let directions = sametick_islands::DIRECTIONS.into_iter().enumerate();
+        let run = directions.map(|(direction, (x, y))| (shore.offset(x, y), direction as u8));
+        run.filter_map(|(first, direction)| Some(Request::bridge(worker, first?, direction, 1)))
+            .find(|request| judge(stage.world(), content, me, request).is_ok())
+    };
+    let lawful: Vec<Request> = bridges.iter().filter_map(beside).collect();
+    assert!(!lawful.is_empty());
+    let refused = |request: &&Request| judge(&known, content, me, request).is_err();
+    assert!(lawful.iter().any(|request| refused(&request)), "some go on in the dark");
+    for request in &lawful {
+        assert_eq!(foresee(&known, content, me, request), Ok(()), "{request:?}");
+    }
+}
+
+#[test]
+fn a_client_does_not_send_what_is_plainly_unlawful() {
+    let mut stage = Stage::new(Opening::War);
+    let me = PlayerId(0);
+    let squad = stage.units(0, UnitKind::Raider)[0].1.squad;
+    let march = Request::march([stage.mark(squad)], stage.content.homes()[1].altar, true);
+    // With eyes everywhere all water is seen, and no bridge on it.
+    let mut world = stage.world().clone();
+    for (x, y) in (0..16).flat_map(|y| (0..16).map(move |x| (x * 8 + 4, y * 8 + 4))) {
+        let from = Cell::new(x, y).expect("it is on the map").centre();
+        world.spawn_owned(me, Squad { from, flies: true, ..Squad::default() }).expect("room");
+    }
+    stage.game.set_world(world);
+    let known = told(&stage, me);
+    assert_eq!(foresee(&known, &stage.content, me, &march), Err(Denial::Unreachable));
+    let nobody = Request::march([], stage.content.homes()[0].altar, true);
+    assert_eq!(foresee(&known, &stage.content, me, &nobody), Err(Denial::Nobody));
+}
+
+#[test]
+fn whoever_is_out_sees_what_the_next_who_is_in_sees_and_no_errand() {
+    let mut stage = Stage::with(Content::new(4, 3, Opening::War));
+    let mut world = stage.world().clone();
+    for (_, contest) in world.all_mut::<sametick_islands::Contest>() {
+        contest.out = 0b001;
+    }
+    stage.game.set_world(world);
+    let seen = |player: u16| sametick_islands::Sight::of(stage.world(), PlayerId(player));
+    assert_eq!(seen(0), seen(1));
+    assert_ne!(seen(1), seen(2));
+    let known = told(&stage, PlayerId(0));
+    let theirs = |id: EntityId| known.owner(id) == Some(PlayerId(1));
+    assert!(known.all::<Squad>().any(|(id, _)| theirs(id)));
+    assert!(!known.all::<sametick_islands::Errand>().any(|(id, _)| theirs(id)));
+    assert!(!known.all::<Squad>().any(|(id, _)| known.owner(id) == Some(PlayerId(2))));
 }

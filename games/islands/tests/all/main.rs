@@ -2,9 +2,12 @@
 
 mod contests;
 mod fog;
+mod limits;
 mod maps;
 mod networks;
+mod production;
 mod requests;
+mod secrets;
 mod stage;
 mod telling;
 mod theatre;

@@ -3,8 +3,12 @@
 use crate::stage::Stage;
 use sametick::PlayerId;
 use sametick_islands::{
-    BuildingKind, Cell, DIRECTIONS, Denial, Job, Link, Opening, Request, UNITS_MAX, UnitKind, Verb,
+    BuildingKind, Cell, DIRECTIONS, Denial, Job, Link, Mark, Opening, Request, UNITS_MAX, UnitKind,
+    Verb,
 };
+
+/// What an altar draws by itself, as workers.
+const ALTAR: u8 = 3;
 
 /// The first run of a bridge off a player's island, to the east or west.
 fn shore(stage: &Stage, seat: usize) -> (Cell, u8) {
@@ -30,9 +34,10 @@ fn a_squad_goes_where_it_is_told_and_arrives_when_its_way_says() {
     let raiders = stage.units(0, UnitKind::Raider);
     let squad = raiders[0].1.squad;
     let goal = stage.content.homes()[0].workshops[1];
-    stage.ask(0, &Request::march([squad], goal, false)).expect("it is theirs");
+    stage.ask(0, &Request::march([stage.mark(squad)], goal, false)).expect("it is theirs");
     let told = stage.squad(squad);
-    assert_eq!((told.job, told.goal), (Job::Go, goal));
+    let errand = stage.errand(squad);
+    assert_eq!((errand.job, errand.goal), (Job::Go, goal));
     while stage.squad(squad).is_moving(stage.clock()) {
         assert_eq!(stage.squad(squad), told, "nothing changes on the way");
         stage.wait(1);
@@ -45,7 +50,7 @@ fn a_part_of_a_squad_leaves_it_and_nobody_jumps() {
     let mut stage = Stage::new(Opening::War);
     let raiders = stage.units(0, UnitKind::Raider);
     let squad = raiders[0].1.squad;
-    let some: Vec<Link> = raiders.iter().take(5).map(|(link, _)| *link).collect();
+    let some: Vec<Mark> = raiders.iter().take(5).map(|(link, _)| *link).collect();
     let goal = stage.content.homes()[0].workshops[0];
     let mut request = Request::march(some.iter().copied(), goal, true);
     request.whole = false;
@@ -62,21 +67,21 @@ fn a_part_of_a_squad_leaves_it_and_nobody_jumps() {
 #[test]
 fn nobody_leads_what_is_not_theirs_nor_what_is_gone_nor_nobody() {
     let mut stage = Stage::new(Opening::Settlers);
-    let theirs = stage.units(1, UnitKind::Raider)[0].1.squad;
+    let theirs = stage.mark(stage.units(1, UnitKind::Raider)[0].1.squad);
     let goal = stage.content.homes()[0].altar;
-    assert_eq!(stage.ask(0, &Request::march([theirs], goal, true)), Err(Denial::NotYours));
-    assert_eq!(stage.ask(0, &Request::march([Link(4000)], goal, true)), Err(Denial::Gone));
+    assert_eq!(stage.ask(0, &Request::march([theirs], goal, true)), Err(Denial::Gone));
+    assert_eq!(stage.ask(0, &Request::march([Mark(4000 << 3)], goal, true)), Err(Denial::Gone));
     assert_eq!(stage.ask(0, &Request::march([], goal, true)), Err(Denial::Nobody));
     assert_eq!(stage.ask(7, &Request::march([theirs], goal, true)), Err(Denial::NotPlaying));
     let across = stage.content.homes()[1].altar;
-    let mine = stage.units(0, UnitKind::Raider)[0].1.squad;
+    let mine = stage.mark(stage.units(0, UnitKind::Raider)[0].1.squad);
     assert_eq!(stage.ask(0, &Request::march([mine], across, true)), Err(Denial::Unreachable));
 }
 
 #[test]
 fn workers_gather_where_there_is_room_and_others_never() {
     let mut stage = Stage::new(Opening::Settlers);
-    let workers: Vec<Link> =
+    let workers: Vec<Mark> =
         stage.units(0, UnitKind::Worker).iter().map(|(link, _)| *link).collect();
     let raider = stage.units(0, UnitKind::Raider)[0].0;
     let spring = stage.content.springs()[usize::from(stage.content.homes()[0].springs[1])];
@@ -88,14 +93,14 @@ fn workers_gather_where_there_is_room_and_others_never() {
     let altar = stage.content.homes()[0].altar;
     assert_eq!(stage.ask(0, &Request::gather([workers[0]], altar)), Err(Denial::NoSpring));
     stage.wait(8);
-    assert_eq!(stage.realm(0).rate, 4);
+    assert_eq!(stage.realm(0).rate, ALTAR + 4);
     stage
         .ask(0, &Request::gather([workers[0], workers[2]], spring))
         .expect("there is room for three");
     stage.wait(8);
-    assert_eq!(stage.realm(0).rate, 2, "who is on the way gathers nothing");
+    assert_eq!(stage.realm(0).rate, ALTAR + 2, "who is on the way gathers nothing");
     stage.wait(300);
-    assert_eq!(stage.realm(0).rate, 4);
+    assert_eq!(stage.realm(0).rate, ALTAR + 4);
 }
 
 #[test]
@@ -154,7 +159,7 @@ fn a_bridge_begins_at_a_shore_crosses_water_and_carries_when_it_stands() {
     assert!(stage.building(0, BuildingKind::Bridge).1.is_ready(stage.clock()));
     assert_eq!(stage.ask(0, &Request::bridge(worker, first, direction, 2)), Err(Denial::Occupied));
     let raider = stage.units(0, UnitKind::Raider)[0].1.squad;
-    stage.ask(0, &Request::march([raider], off, false)).expect("one can walk there");
+    stage.ask(0, &Request::march([stage.mark(raider)], off, false)).expect("one can walk there");
     stage.wait(400);
     assert_eq!(stage.squad(raider).spot(stage.clock()).cell(), off);
 }
@@ -169,7 +174,7 @@ fn a_workshop_makes_what_is_paid_for_one_after_the_other() {
         stage.ask(0, &Request::produce(altar, UnitKind::Raider, 1)),
         Err(Denial::CannotMake)
     );
-    assert_eq!(stage.ask(1, &Request::produce(shop, UnitKind::Raider, 1)), Err(Denial::NotYours));
+    assert_eq!(stage.ask(1, &Request::produce(shop, UnitKind::Raider, 1)), Err(Denial::Gone));
     assert_eq!(stage.ask(0, &Request::produce(shop, UnitKind::Raider, 15)), Err(Denial::TooPoor));
     assert_eq!(stage.ask(0, &Request::produce(shop, UnitKind::Raider, 0)), Err(Denial::CannotMake));
     stage.ask(0, &Request::produce(shop, UnitKind::Raider, 3)).expect("there is money");
@@ -200,7 +205,7 @@ fn what_is_cancelled_is_paid_back() {
     stage.ask(0, &Request::build(worker, BuildingKind::Tower, place)).expect("there is money");
     let (tower, _) = stage.building(0, BuildingKind::Tower);
     stage.ask(0, &cancel(tower)).expect("it is not built yet");
-    assert_eq!(stage.squad(stage.units(0, UnitKind::Worker)[0].1.squad).aim, Link::NOBODY);
+    assert_eq!(stage.errand(stage.units(0, UnitKind::Worker)[0].1.squad).aim, Link::NOBODY);
 }
 
 #[test]
@@ -208,7 +213,7 @@ fn nobody_attacks_what_is_theirs_or_what_they_do_not_see() {
     let mut stage = Stage::new(Opening::Settlers);
     let raider = stage.units(0, UnitKind::Raider)[0].0;
     let worker = stage.units(0, UnitKind::Worker)[0].0;
-    let attack = |who: Link, target| Request {
+    let attack = |who: Mark, target| Request {
         verb: Verb::Attack,
         target,
         group: [who].into_iter().collect(),
@@ -243,8 +248,8 @@ fn who_loses_the_altar_is_out_and_the_last_one_wins() {
     assert!(contest.is_over && contest.winner == Some(0), "{contest:?}");
     let raider = stage.units(0, UnitKind::Raider)[0].1.squad;
     let goal = stage.content.homes()[0].altar;
-    assert_eq!(stage.ask(0, &Request::march([raider], goal, true)), Err(Denial::Over));
-    assert!(stage.name(raider).slot() > 0);
+    assert_eq!(stage.ask(0, &Request::march([stage.mark(raider)], goal, true)), Err(Denial::Over));
+    assert!(stage.mark(raider).0 > 0);
 }
 
 #[test]

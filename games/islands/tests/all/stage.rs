@@ -3,8 +3,8 @@
 use sametick::{Alone, EntityId, PlayerId, World};
 use sametick_islands::bot::Bot;
 use sametick_islands::{
-    Building, BuildingKind, Content, Denial, Entity, Islands, Link, Opening, Realm, Request, Squad,
-    TICK, Unit, UnitKind, clock, judge,
+    Building, BuildingKind, Content, Denial, Entity, Errand, Islands, Link, Mark, Opening, Realm,
+    Request, Squad, TICK, Unit, UnitKind, clock, judge,
 };
 
 pub(crate) struct Stage {
@@ -57,16 +57,16 @@ impl Stage {
         verdict
     }
 
-    pub(crate) fn units(&self, seat: u8, kind: UnitKind) -> Vec<(Link, Unit)> {
+    pub(crate) fn units(&self, seat: u8, kind: UnitKind) -> Vec<(Mark, Unit)> {
         let units =
             self.world().all::<Unit>().filter(|(_, unit)| unit.seat == seat && unit.kind == kind);
-        units.map(|(id, unit)| (Link::to(id), *unit)).collect()
+        units.map(|(id, unit)| (Mark::to(id), *unit)).collect()
     }
 
-    pub(crate) fn building(&self, seat: u8, kind: BuildingKind) -> (Link, Building) {
+    pub(crate) fn building(&self, seat: u8, kind: BuildingKind) -> (Mark, Building) {
         let mut all = self.world().all::<Building>();
         let found = all.find(|(_, building)| building.seat == seat && building.kind == kind);
-        found.map(|(id, building)| (Link::to(id), *building)).expect("it stands")
+        found.map(|(id, building)| (Mark::to(id), *building)).expect("it stands")
     }
 
     pub(crate) fn squad(&self, link: Link) -> Squad {
@@ -74,16 +74,23 @@ impl Stage {
         *found.expect("the squad is there").1
     }
 
+    pub(crate) fn errand(&self, squad: Link) -> Errand {
+        let mut errands = self.world().all::<Errand>().map(|(_, errand)| *errand);
+        errands.find(|errand| errand.squad == squad).expect("every squad has one")
+    }
+
     pub(crate) fn realm(&self, seat: u8) -> Realm {
         *self.world().all::<Realm>().find(|(_, realm)| realm.seat == seat).expect("it has come").1
     }
 
-    pub(crate) fn name(&self, link: Link) -> EntityId {
-        self.world()
-            .entities()
-            .map(|(id, _)| id)
-            .find(|id| Link::to(*id) == link)
-            .expect("it is there")
+    pub(crate) fn name(&self, mark: Mark) -> EntityId {
+        let mut names = self.world().entities().map(|(id, _)| id);
+        names.find(|id| Mark::to(*id) == mark).expect("it is there")
+    }
+
+    pub(crate) fn mark(&self, link: Link) -> Mark {
+        let mut names = self.world().entities().map(|(id, _)| id);
+        names.find(|id| Link::to(*id) == link).map(Mark::to).expect("it is there")
     }
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct Cost {
     pub(crate) appear: u64,
     pub(crate) vanish: u64,
     /// Bits by kind.
-    pub(crate) by_kind: [u64; 5],
+    pub(crate) by_kind: [u64; 6],
 }
 
 impl Told {

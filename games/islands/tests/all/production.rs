@@ -1,0 +1,77 @@
+//! What is paid for is made or paid back, whenever a building is asked for more, told to stop, or falls.
+
+use crate::stage::Stage;
+use sametick_islands::{
+    BEAT_TICKS, Building, BuildingKind, GRAINS, Health, Opening, Request, UnitKind, Verb,
+};
+
+const KIND: UnitKind = UnitKind::Raider;
+const FIRST: u8 = 3;
+
+/// Crystals, in grains, and the raiders that were made of them.
+fn worth(stage: &Stage) -> u32 {
+    let raiders = stage.units(0, KIND).len() as u32;
+    stage.realm(0).grains(stage.clock()) + raiders * KIND.table().cost * GRAINS
+}
+
+/// Orders at every moment of a beat, and does something at every moment from the order until two units are there.
+fn at_every_moment(what: &str, act: impl Fn(&mut Stage) -> u32) {
+    let ticks = KIND.table().ticks;
+    for begun in 0..BEAT_TICKS {
+        for passed in (0..=2).flat_map(|unit| {
+            let due: u32 = unit * ticks;
+            due.saturating_sub(2 * BEAT_TICKS)..=due + 2 * BEAT_TICKS
+        }) {
+            let (mut stage, mut idle) =
+                (Stage::new(Opening::Settlers), Stage::new(Opening::Settlers));
+            stage.wait(begun);
+            let (shop, _) = stage.building(0, BuildingKind::Workshop);
+            stage.ask(0, &Request::produce(shop, KIND, FIRST)).expect("there is money");
+            stage.wait(passed);
+            let wanted = act(&mut stage);
+            stage.wait(8 * ticks);
+            idle.wait(stage.clock() - idle.clock());
+            let case = format!("{what}, ordered at {begun}, {passed} ticks after");
+            assert_eq!(worth(&stage), worth(&idle), "{case}");
+            let made = stage.units(0, KIND).len() as u32 - idle.units(0, KIND).len() as u32;
+            assert!(wanted == u32::MAX || made == wanted, "{case}: {made} were made");
+        }
+    }
+}
+
+#[test]
+fn whoever_asks_for_more_at_any_moment_gets_all_of_them_and_no_more() {
+    at_every_moment("more", |stage| {
+        let (shop, _) = stage.building(0, BuildingKind::Workshop);
+        stage.ask(0, &Request::produce(shop, KIND, 2)).expect("there is money");
+        u32::from(FIRST) + 2
+    });
+}
+
+#[test]
+fn whoever_cancels_at_any_moment_is_paid_back_what_has_not_appeared() {
+    at_every_moment("cancel", |stage| {
+        let (target, _) = stage.building(0, BuildingKind::Workshop);
+        let made = stage.units(0, KIND).len();
+        stage
+            .ask(0, &Request { verb: Verb::Cancel, target, ..Request::default() })
+            .expect("it makes something");
+        (made - 4) as u32
+    });
+}
+
+#[test]
+fn what_a_building_that_falls_was_to_make_is_paid_back() {
+    at_every_moment("falls", |stage| {
+        let (shop, _) = stage.building(0, BuildingKind::Workshop);
+        let (id, clock) = (stage.name(shop), stage.clock());
+        let mut world = stage.world().clone();
+        let mut health = Health::full(1);
+        health.set_loss(5, clock);
+        world.get_mut::<Building>(id).expect("it stands").health = health;
+        stage.game.set_world(world);
+        stage.wait(2 * BEAT_TICKS);
+        assert!(stage.world().get::<Building>(id).is_none(), "it has fallen");
+        u32::MAX
+    });
+}
