@@ -533,7 +533,7 @@ impl<E: Entities> World<E> {
         ordinal: usize,
     ) -> Option<EntityId> {
         // The step leads to the tick after this one.
-        let tick = self.tick.0 + 1;
+        let tick = self.tick.0.saturating_add(1);
         let name = |ordinal| EntityId::provisional(tick, ordinal);
         let id = if owner == Some(me) {
             name(ordinal).filter(|_| ordinal < OTHERS_ORDINAL)

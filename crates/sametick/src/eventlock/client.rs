@@ -3,7 +3,7 @@
 
 use super::ledger::Ledger;
 use super::server::{KEEP_ALIVE, map_of};
-use super::speech::{Asking, Telling, Told, Welcome};
+use super::speech::{Asking, Telling, Told, Welcome, is_within};
 use super::unofficial::{Blending, OVERLAYS_MAX, Setting, Unofficial};
 use super::{Denial, RequestAnswer, RequestNumber, Requests, rules, sight_hash};
 use crate::channel::{ACKNOWLEDGE_WITHIN_MAX, CloseReason, Event, Settings, Statistics};
@@ -333,12 +333,8 @@ impl<G: Requests> EventClient<G> {
         }
         let Some(half) = &mut self.half else { return };
         match half.telling.read(&self.layouts.state, message) {
-            Err(_) => {
-                // The account is spoilt: nothing that follows would be understood.
-                self.malformed += 1;
-                self.half = None;
-                self.dialer.close(now, CloseReason::ProtocolViolation);
-            }
+            Err(_) => self.give_up(now),
+            Ok(Told::Time(_, theirs)) if !is_within(theirs, half.tick_length) => self.give_up(now),
             Ok(Told::Time(question, theirs)) => {
                 if let (number, Some(sent)) = self.question
                     && number == question
@@ -367,11 +363,15 @@ impl<G: Requests> EventClient<G> {
         }
     }
 
+    /// The account is spoilt: nothing that follows would be understood.
+    fn give_up(&mut self, now: Time) {
+        self.malformed += 1;
+        self.half = None;
+        self.dialer.close(now, CloseReason::ProtocolViolation);
+    }
+
     fn begin(&mut self, now: Time, message: &[u8]) {
-        let Ok(welcome) = Welcome::read(message) else {
-            self.malformed += 1;
-            return self.dialer.close(now, CloseReason::ProtocolViolation);
-        };
+        let Ok(welcome) = Welcome::read(message) else { return self.give_up(now) };
         let is_same = welcome.content == G::content_name(&self.content);
         if !is_same || welcome.rules != rules::<G>(&self.layouts) {
             self.events.push(EventClientEvent::Mismatched { content: welcome.content });

@@ -20,8 +20,14 @@ mod unofficial;
 #[cfg(feature = "secure")]
 pub use client::{EventClient, EventClientEvent};
 #[cfg(feature = "secure")]
-pub use server::{EventServer, QUEUED_REQUESTS_MAX, UNTOLD_ANSWERS_MAX};
+pub use server::{
+    EventServer, QUEUED_REQUESTS_MAX, TIME_QUESTIONS_AT_ONCE, TIME_QUESTIONS_PER_SECOND,
+    UNTOLD_ANSWERS_MAX,
+};
 pub use unofficial::{Blending, OVERLAYS_MAX};
+
+/// The last tick of a game: there its time stands. Clients refuse later ones, so that no sum of ticks overflows.
+pub const TICK_LAST: Tick = Tick(1 << 31);
 
 use crate::entities::Layouts;
 use crate::game::Game;

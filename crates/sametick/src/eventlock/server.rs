@@ -3,7 +3,7 @@
 
 use super::ledger::{Ledger, News, Picture};
 use super::speech::{ANSWERS_PER_TELLING_MAX, Asked, Asking, Telling, Welcome};
-use super::{Denial, EventRates, Requests, rules, sight_hash, sight_of};
+use super::{Denial, EventRates, Requests, TICK_LAST, rules, sight_hash, sight_of};
 use crate::channel::{CloseReason, Event, Settings, Statistics};
 use crate::endpoint::{Answer, Listener, ListenerConfig, ListenerEvent};
 use crate::entities::{Entities, Layouts};
@@ -22,6 +22,11 @@ use std::collections::VecDeque;
 pub const QUEUED_REQUESTS_MAX: usize = 32;
 /// How many answers can wait to be told; who asks on without reading is sent away.
 pub const UNTOLD_ANSWERS_MAX: usize = 256;
+/// How many questions for the time a player may ask at once, and how many a second in the long run: a client of ours
+/// asks one every 1.5 s at first. More are not answered.
+pub const TIME_QUESTIONS_AT_ONCE: u32 = 4;
+/// See [`TIME_QUESTIONS_AT_ONCE`].
+pub const TIME_QUESTIONS_PER_SECOND: u32 = 1;
 
 /// So many ticks at most are made up for at once; what is more is lost time.
 const STEPS_AT_ONCE_MAX: u32 = 40;
@@ -57,6 +62,7 @@ pub struct EventServer<G: Requests> {
     news: News,
     malformed: u64,
     floods: u64,
+    questions_dropped: u64,
     unsettled: u64,
     /// Whether places are kept for as long as the game lasts, for whoever comes.
     is_lent: bool,
@@ -88,21 +94,26 @@ struct Stream<G: Requests> {
     requests: VecDeque<Result<G::Command, Denial>>,
     verdicts: VecDeque<Result<Tick, Denial>>,
     bucket: Bucket,
+    questions: Bucket,
     tells_at: Time,
     purse: Purse,
     hashes: VecDeque<(Tick, u64)>,
 }
 
-/// How many requests may be made: so many at once, then so many a second.
+/// How much may be asked: so much at once, then so much a second.
 struct Bucket {
     micros: u64,
     at: Time,
 }
 
 impl Bucket {
-    fn takes(&mut self, now: Time, rates: &EventRates) -> bool {
-        let each = 1_000_000 / u64::from(rates.requests_per_second.max(1));
-        let most = each * u64::from(rates.requests_at_once.max(1));
+    fn full(now: Time) -> Self {
+        Self { micros: u64::MAX / 2, at: now }
+    }
+
+    fn takes(&mut self, now: Time, per_second: u32, at_once: u32) -> bool {
+        let each = 1_000_000 / u64::from(per_second.max(1));
+        let most = each * u64::from(at_once.max(1));
         self.micros = self.micros.saturating_add((now - self.at).as_micros()).min(most);
         self.at = self.at.max(now);
         let fits = self.micros >= each;
@@ -175,6 +186,7 @@ impl<G: Requests> EventServer<G> {
             news: News::default(),
             malformed: 0,
             floods: 0,
+            questions_dropped: 0,
             unsettled,
             is_lent: false,
             is_held: false,
@@ -354,6 +366,11 @@ impl<G: Requests> EventServer<G> {
         self.floods
     }
 
+    /// Questions for the time that were not answered because their player asked too many.
+    pub fn questions_dropped(&self) -> u64 {
+        self.questions_dropped
+    }
+
     /// Ticks after which the world held a number that is not finite, and was mended.
     pub fn unsettled(&self) -> u64 {
         self.unsettled
@@ -374,7 +391,7 @@ impl<G: Requests> EventServer<G> {
     }
 
     fn next_step_at(&self) -> Time {
-        if self.is_held {
+        if self.is_held || self.world.tick() >= TICK_LAST {
             return Time::MAX;
         }
         let (at, tick) = self.began;
@@ -483,13 +500,25 @@ impl<G: Requests> EventServer<G> {
         let Some(stream) = streams.next() else { return };
         let mut reason = CloseReason::Backlogged;
         let is_well = match stream.asking.read(&self.command_layout, message) {
+            Ok(Asked::Time(_))
+                if !stream.questions.takes(
+                    now,
+                    TIME_QUESTIONS_PER_SECOND,
+                    TIME_QUESTIONS_AT_ONCE,
+                ) =>
+            {
+                self.questions_dropped += 1;
+                true
+            }
             Ok(Asked::Time(question)) => {
                 let answer = stream.telling.write_time(question, time);
                 self.listener.send_reliable(connection, &answer).is_ok()
             }
             Ok(Asked::Request) => {
                 let waiting = stream.requests.len();
-                let fits = stream.bucket.takes(now, &self.rates) && waiting < QUEUED_REQUESTS_MAX;
+                let EventRates { requests_per_second, requests_at_once, .. } = self.rates;
+                let fits = stream.bucket.takes(now, requests_per_second, requests_at_once)
+                    && waiting < QUEUED_REQUESTS_MAX;
                 let request = self.command_layout.value(stream.asking.last());
                 self.floods += u64::from(!fits);
                 stream.requests.push_back(if fits { Ok(request) } else { Err(Denial::FLOOD) });
@@ -549,7 +578,8 @@ impl<G: Requests> EventServer<G> {
             asking: Asking::new(&self.command_layout),
             requests: VecDeque::new(),
             verdicts: VecDeque::new(),
-            bucket: Bucket { micros: u64::MAX / 2, at: now },
+            bucket: Bucket::full(now),
+            questions: Bucket::full(now),
             tells_at: now,
             purse: Purse { micros: 0, at: now, sent_bytes: 0 },
             hashes: VecDeque::new(),
