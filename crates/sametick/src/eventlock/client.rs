@@ -2,11 +2,11 @@
 //! time.
 
 use super::ledger::Ledger;
-use super::server::{KEEP_ALIVE, map_of};
+use super::server::{frugal, map_of};
 use super::speech::{Asking, Telling, Told, Welcome, is_within};
 use super::unofficial::{Blending, OVERLAYS_MAX, Setting, Unofficial};
 use super::{Denial, RequestAnswer, RequestNumber, Requests, rules, sight_hash};
-use crate::channel::{ACKNOWLEDGE_WITHIN_MAX, CloseReason, Event, Settings, Statistics};
+use crate::channel::{CloseReason, Event, Settings, Statistics};
 use crate::endpoint::{Dialer, DialerEvent};
 use crate::entities::{Entities, Layouts};
 use crate::entity::EntityId;
@@ -82,11 +82,7 @@ impl<G: Requests> EventClient<G> {
         now: Time,
         random: &mut dyn Random,
     ) -> Self {
-        let settings = Settings {
-            keep_alive: KEEP_ALIVE,
-            acknowledged_within: ACKNOWLEDGE_WITHIN_MAX,
-            ..Settings::default()
-        };
+        let settings = frugal(Settings::default());
         let mut steady = Steady::default();
         Self {
             dialer: Dialer::new(server, token, settings, steady.at(now), random),

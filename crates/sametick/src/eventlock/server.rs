@@ -1,6 +1,7 @@
 //! The server of an event-locked game: it alone steps the world, judges requests, and tells each player what changed
 //! of what it may see.
 
+use super::budget::{Bucket, Purse};
 use super::ledger::{Ledger, News, Picture};
 use super::speech::{ANSWERS_PER_TELLING_MAX, Asked, Asking, Telling, Welcome};
 use super::{Denial, EventRates, Requests, TICK_LAST, rules, sight_hash, sight_of};
@@ -98,53 +99,6 @@ struct Stream<G: Requests> {
     tells_at: Time,
     purse: Purse,
     hashes: VecDeque<(Tick, u64)>,
-}
-
-/// How much may be asked: so much at once, then so much a second.
-struct Bucket {
-    micros: u64,
-    at: Time,
-}
-
-impl Bucket {
-    fn full(now: Time) -> Self {
-        Self { micros: u64::MAX / 2, at: now }
-    }
-
-    fn takes(&mut self, now: Time, per_second: u32, at_once: u32) -> bool {
-        let each = 1_000_000 / u64::from(per_second.max(1));
-        let most = each * u64::from(at_once.max(1));
-        self.micros = self.micros.saturating_add((now - self.at).as_micros()).min(most);
-        self.at = self.at.max(now);
-        let fits = self.micros >= each;
-        self.micros -= if fits { each } else { 0 };
-        fits
-    }
-}
-
-/// What a player's share of the budget leaves it: time that its bytes have not used up.
-struct Purse {
-    micros: i64,
-    at: Time,
-    sent_bytes: u64,
-}
-
-/// What a player does not use up it may use later, but no more than this.
-const PURSE_MICROS_MAX: i64 = 2_000_000;
-/// What is not of the budget: a packet's seal, and the headers of IP and UDP.
-const BENEATH_BYTES: u64 = 16 + 28;
-
-impl Purse {
-    /// Whether there is anything in it, after all that was sent up to now has been paid for.
-    fn is_open(&mut self, now: Time, sent: Statistics, bytes_per_second: u64) -> bool {
-        let sent_bytes = sent.bytes_sent.saturating_sub(sent.packets_sent * BENEATH_BYTES);
-        let spent =
-            sent_bytes.saturating_sub(self.sent_bytes) * 1_000_000 / bytes_per_second.max(1);
-        let passed = (now - self.at).as_micros();
-        self.micros = (self.micros + passed as i64 - spent as i64).min(PURSE_MICROS_MAX);
-        (self.at, self.sent_bytes) = (now, sent_bytes);
-        self.micros >= 0
-    }
 }
 
 impl<G: Requests> EventServer<G> {
@@ -446,7 +400,10 @@ impl<G: Requests> EventServer<G> {
         }
         if let Some(bytes) = self.rates.bytes_per_second {
             let sent = self.listener.statistics(stream.connection).unwrap_or_default();
-            if !stream.purse.is_open(now, sent, u64::from(bytes) / shares) {
+            // An acknowledgement that is due before the next tick is a packet of its own unless it rides along.
+            let acknowledges_at = self.listener.acknowledges_at(stream.connection);
+            let goes_anyway = acknowledges_at.is_some_and(|at| at <= now + self.rates.tick_length);
+            if !stream.purse.is_open(now, sent, u64::from(bytes) / shares, goes_anyway) {
                 return;
             }
         }
@@ -581,7 +538,7 @@ impl<G: Requests> EventServer<G> {
             bucket: Bucket::full(now),
             questions: Bucket::full(now),
             tells_at: now,
-            purse: Purse { micros: 0, at: now, sent_bytes: 0 },
+            purse: Purse::new(now),
             hashes: VecDeque::new(),
         });
         let player = seat.player;
@@ -610,17 +567,18 @@ pub(super) fn map_of<G: Requests>(content: &G::Content, layouts: &Layouts) -> Pi
     map
 }
 
-/// A server's connections: acknowledgements ride along with what is told, and silence is no news.
-fn frugal(channel: Settings) -> Settings {
+/// Connections on which acknowledgements ride along with what is told or asked for, and silence is no news.
+pub(super) fn frugal(channel: Settings) -> Settings {
     Settings {
         keep_alive: KEEP_ALIVE,
         acknowledge_within: crate::channel::ACKNOWLEDGE_WITHIN_MAX,
+        acknowledged_within: crate::channel::ACKNOWLEDGE_WITHIN_MAX,
         ..channel
     }
 }
 
 /// When nothing was said for so long, something is.
-pub(super) const KEEP_ALIVE: Span = Span::millis(2500);
+const KEEP_ALIVE: Span = Span::millis(2500);
 
 /// What the listener said, kept until it can be acted on.
 enum Heard {
