@@ -190,7 +190,19 @@ function open(wanted, t) {
   draw();
 }
 
-const openScene = (scene) => open(page.run.game === page.run.games[0] ? { scene } : { game: page.run.game, scene });
+// The bridge is a scene of another game, and the ninth of one list with the first game's.
+const BRIDGE = ["bridge", "Bridge"];
+function listed(run) {
+  if (run.game !== run.games[0] && run.game !== "islands") return run.scenes;
+  page.first ??= run.game === run.games[0] ? run.scenes : JSON.parse(new Theatre("").words()).scenes;
+  return [...page.first, BRIDGE];
+}
+
+function openScene(scene) {
+  const isFirst = page.first?.some(([key]) => key === scene);
+  const game = scene === BRIDGE[0] ? "islands" : page.run.game;
+  open(isFirst ? { scene } : { game, scene });
+}
 
 function fill(run) {
   const scenes = byId("scenes");
@@ -199,7 +211,7 @@ function fill(run) {
   scenes.replaceChildren();
   byId("scene-menu").replaceChildren();
   byId("models").replaceChildren();
-  run.scenes.forEach(([key, title], index) => {
+  listed(run).forEach(([key, title], index) => {
     const button = document.createElement("button");
     const number = document.createElement("kbd");
     number.textContent = index + 1;
@@ -471,7 +483,7 @@ function listenToKeys() {
     if (event.ctrlKey || event.metaKey || event.altKey || byId("keys").open || steer(event, true)) return;
     if (event.target.matches?.("input, select") && /^Arrow|^ $|Home|End|Page/.test(event.key)) return;
     if (event.target.matches?.("button") && /^ $|Enter/.test(event.key)) return;
-    const scene = page.run.scenes[Number(event.key) - 1];
+    const scene = listed(page.run)[Number(event.key) - 1];
     const actions = {
       " ": toggle, ArrowLeft: () => step(-1), ArrowRight: () => step(1), n: () => flag(1), p: () => flag(-1),
       ",": () => setSpeed(page.speed + 1), ".": () => setSpeed(page.speed - 1),

@@ -13,20 +13,20 @@ use std::collections::VecDeque;
 
 /// A snapshot every 100 ms.
 const TICKS_PER_SNAPSHOT: u32 = 2;
+const RATES: Rates = Rates {
+    tick_length: TICK,
+    ticks_per_snapshot: TICKS_PER_SNAPSHOT,
+    rewinding: Rewinding::NONE,
+    ..Rates::USUAL
+};
 
 pub(super) fn play(options: &Options) -> Seen {
     let (mut network, here, hosts) = options.network();
     let content = options.content();
-    let rates = Rates {
-        tick_length: TICK,
-        ticks_per_snapshot: TICKS_PER_SNAPSHOT,
-        rewinding: Rewinding::NONE,
-        ..Rates::USUAL
-    };
     let view = View { others: Others::Latest, ..View::default() };
     let (mut now, mut random) = (Time::ZERO, Seeded(Dice::new(options.seed, 9)));
     let mut server =
-        Server::<Islands>::open(content.clone(), options.seed, rates, now, &mut random);
+        Server::<Islands>::open(content.clone(), options.seed, RATES, now, &mut random);
     let address = network.address(here);
     let clients =
         hosts.iter().map(|_| Client::open(address, content.clone(), view, now, &mut random));
@@ -126,7 +126,8 @@ impl Truth {
         let [mut here, mut there] = [Table::default(), Table::default()];
         seen.fill(&layouts.state, &mut here);
         world.fill(&layouts.state, &mut there);
-        known.clone().eq(may_know)
+        let known: Vec<EntityId> = known.collect();
+        known.iter().copied().eq(may_know)
             && known.into_iter().all(|id| {
                 let (slot, kind) = (id.slot(), here.head(id.slot()).map(|head| head.kind));
                 let layout = kind.map(|kind| &layouts.state[usize::from(kind)]);
