@@ -29,7 +29,7 @@ const INSIGHTS = {
   half_life: "Perfect aim hits, and the victim was safe", doom3: "Others are in the present, and jump when they turn",
   fpsci: "Both screens say hit, and one is taken back", doom1993: "One late packet stops everyone",
   packet_server: "The relay walks the late player on", age_of_empires: "Turns widen, and orders wait",
-  rollback: "Others are guessed, and ticks are stepped again", event_lock: "Dashed turns solid, and nobody waits",
+  rollback: "Others are guessed, and ticks are stepped again", netstorm: "Dashed turns solid, and nobody waits",
 };
 // How numbers stand in what wasm hands over.
 const SHAPE_NUMBERS = 12, PACKET_NUMBERS = 8;
@@ -255,7 +255,7 @@ function controls() {
     pane.querySelector(".more").textContent = isNarrow() ? `ping ${line.ping} ms` : `jitter ${line.jitter}, lost ${line.loss} %`;
   });
   const rate = Math.round((run.ticks / run.snapshots) * 10) / 10;
-  document.querySelector("[data-more='server']").textContent = run.lockstep || run.model === "event_lock" ? `${run.ticks} ticks/s` : isNarrow() ? `${run.ticks}/${rate} Hz` : `${run.ticks} ticks, ${rate} snapshots/s`;
+  document.querySelector("[data-more='server']").textContent = run.lockstep || run.model === "netstorm" ? `${run.ticks} ticks/s` : isNarrow() ? `${run.ticks}/${rate} Hz` : `${run.ticks} ticks, ${rate} snapshots/s`;
   const outline = OUTLINES[page.outline];
   const shared = isNarrow() ? "all share" : "where all have them";
   const words = run.lockstep && outline === "server" ? shared : (isNarrow() ? SHORT_NAMES : OUTLINE_NAMES)[outline];
