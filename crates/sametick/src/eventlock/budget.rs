@@ -38,9 +38,8 @@ pub(super) struct Purse {
 const PURSE_MICROS_MAX: i64 = 1_000_000;
 /// A packet that goes out anyway takes news along while no more than this is owed.
 const DEBT_MICROS_MAX: i64 = 1_000_000;
-/// What a channel counts for each packet that is not of the budget: the headers of IP and UDP, and the connection's name,
-/// which only a client writes.
-const BENEATH_BYTES: u64 = 28 + 4;
+/// What a channel counts for each packet that is not of the budget: the headers of IP and UDP.
+const BENEATH_BYTES: u64 = 28;
 
 impl Purse {
     pub(super) fn new(now: Time) -> Self {

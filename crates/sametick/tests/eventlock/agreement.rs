@@ -144,8 +144,8 @@ fn what_a_server_counts_as_sent_is_what_it_sent() {
     for (client, bytes) in party.clients.iter().zip(&party.bytes) {
         let counted = party.server.statistics(client.me().expect("in the game"));
         let counted = counted.expect("it is connected");
-        // Besides: a seal that is not counted here; IP, UDP and a name that only clients write, which are counted there.
-        let besides = (28 + 4 + TAG_BYTES as u64) * counted.packets_sent;
+        // Besides: seals, which are not counted here, and IP and UDP, which are counted there.
+        let besides = (28 + TAG_BYTES as u64) * counted.packets_sent;
         assert_eq!(counted.bytes_sent - besides, bytes[0]);
     }
 }
