@@ -104,11 +104,16 @@ fn damage(orders: &[u8]) -> Vec<u8> {
     [&[orders.len() as u8], orders].concat()
 }
 
-/// The options of a session, then steps: a deed (its upper half is the time, its lower the player's
-/// wish or another map), the aim of a wish, and what becomes of the messages under way.
-/// Options, then steps: a deed, a wish if it is one, and what becomes of each message that is on its way.
+/// Options, then steps: a deed, a wish if it is one, and what becomes of each message that is on its way. With 8
+/// among the options, what becomes of the first messages goes before the steps.
 fn event_locked() -> Seeds {
     let seed = |options: u8, step: &[u8]| [&[options], &step.repeat(20)[..]].concat();
+    // The upper bytes of a welcome's tick, or of its time, are turned over; then everything is planted.
+    let late = |from: u8| {
+        let bytes = [from, 0, 0xff, from + 1, 0, 0xff, from + 2, 0, 0xff];
+        let welcome = [&[0x48, 6, 3][..], &bytes, &[0]].concat();
+        [&welcome, &[0; 5][..], &[0xe1, 90, 0, 0].repeat(20)].concat()
+    };
     vec![
         ("quiet", seed(0x41, &[0xff, 0, 0])),
         ("busy", seed(0x71, &[0x52, 200, 0, 0])),
@@ -118,9 +123,13 @@ fn event_locked() -> Seeds {
         ("doubled", seed(0x42, &[0x52, 200, 4, 4])),
         ("damaged", seed(0x72, &[0x52, 200, 6, 1, 3, 0, 0x55, 0, 0])),
         ("made-up", seed(0x40, &[0x52, 200, 5, 9, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0])),
+        ("late-tick", late(19)),
+        ("late-time", late(28)),
     ]
 }
 
+/// The options of a session, then steps: a deed (its upper half is the time, its lower the player's
+/// wish or another map), the aim of a wish, and what becomes of the messages under way.
 fn sessions() -> Seeds {
     const MANY_AND_RARE: u8 = 0xf9;
     const PASS: [u8; 4] = [0x45, 0, 0, 0];
@@ -195,7 +204,8 @@ fn roster(kind: u64, epoch: u64, version: u64, plays_from: u32) -> Vec<u8> {
     bits.write(0, 4);
     bits.write(epoch, 16);
     bits.write(version, 16);
-    let setup = [(0, 2), (1, 2), (0, 8), (0, 8), (16_667, 16), (2, 4), (0, 64), (1_800, 16), (1, 1)];
+    let setup =
+        [(0, 2), (1, 2), (0, 8), (0, 8), (16_667, 16), (2, 4), (0, 64), (1_800, 16), (1, 1)];
     let state = [(0, 16), (1, 1), (0, 1), (0, 5)];
     let paces = [(1, 2), (0, 32), (1, 6), (16_667, 20), (2, 5)];
     let parts = setup.into_iter().chain(state).chain(paces);
@@ -204,7 +214,8 @@ fn roster(kind: u64, epoch: u64, version: u64, plays_from: u32) -> Vec<u8> {
         bits.write(seat, 16);
         [seat + 1, seat + 1].iter().for_each(|number| bits.write(*number, 64));
         bits.write_bytes(&[1; 16]);
-        let rest = [(1, 16), (seat, 16), (1, 1), (0, 32), (1, 1), (u64::from(plays_from), 32), (0, 1)];
+        let rest =
+            [(1, 16), (seat, 16), (1, 1), (0, 32), (1, 1), (u64::from(plays_from), 32), (0, 1)];
         rest.into_iter().for_each(|(value, width)| bits.write(value, width));
     }
     bits.finish().expect("it fits").to_vec()

@@ -15,7 +15,7 @@ const OPERATIONS_MAX: usize = 50;
 fuzz_target!(|input: &[u8]| {
     let mut script = Script(input);
     let mut middle = Middle::new(script.byte());
-    assert!(middle.client.me().is_some(), "the session has begun");
+    assert!(middle.tap.client.me().is_some(), "the session has begun");
     for _ in 0..OPERATIONS_MAX {
         if script.is_over() {
             break;
@@ -23,10 +23,11 @@ fuzz_target!(|input: &[u8]| {
         middle.operate(Changed::Down, &mut script);
     }
     let layouts = Layouts::of::<Entity>();
-    for world in [middle.client.predicted(), middle.client.snapshot()].into_iter().flatten() {
+    for world in [middle.tap.client.predicted(), middle.tap.client.snapshot()].into_iter().flatten()
+    {
         let loaded = World::<Entity>::load(&world.save(&layouts), &layouts)
             .expect("what was saved is loaded");
         assert_eq!(loaded.hash(&layouts), world.hash(&layouts));
     }
-    assert_eq!(middle.server.malformed(), 0, "whatever a client hears, it speaks properly");
+    assert_eq!(middle.tap.server.malformed(), 0, "whatever a client hears, it speaks properly");
 });

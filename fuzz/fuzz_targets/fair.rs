@@ -1,27 +1,21 @@
-//! The game that the targets play, and somebody between its server and its client who reads along: it
-//! holds a connection to each, so that it can change what is sealed on the way.
+//! The game that the targets play, and somebody between its server and its client who changes what they say.
 #![allow(dead_code, reason = "no target uses all of it")]
 
 #[path = "../../crates/sametick/tests/common/damage.rs"]
 mod damage;
+#[path = "tap.rs"]
+pub(crate) mod tap;
 #[path = "../../crates/sametick/tests/common/zoo.rs"]
 mod zoo;
 
 use crate::script::{Script, Seeded};
 use damage::damage;
-use sametick::channel::{Event, Settings};
-use sametick::endpoint::{Dialer, DialerEvent, Listener, ListenerConfig, ListenerEvent};
-use sametick::secure::{ClientToken, ConnectionId, GateConfig, Past, TokenKey};
 use sametick::{
-    Audience, Client, ClientEvent, Delivery, EntityId, Fields, Game, Networked, Peer, PlayerId,
-    Rates, Server, Slots, Span, Time, Turn, View, World,
+    Audience, Client, ClientEvent, Delivery, EntityId, Fields, Game, Networked, PlayerId, Rates,
+    Server, Slots, Span, Time, Turn, View, World,
 };
+use tap::{SERVER, Tap};
 pub(crate) use zoo::Zoo;
-
-/// What open servers and clients call their game.
-const PROTOCOL: u64 = 0x5a6d_e71c_0001;
-const SERVER: Peer = Peer::new([1; 16], 1);
-const CLIENT: Peer = Peer::new([2; 16], 2);
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Wish {
@@ -134,17 +128,7 @@ pub(crate) enum Changed {
 }
 
 pub(crate) struct Middle {
-    now: Time,
-    pub server: Server<Fair>,
-    pub client: Client<Fair>,
-    /// Our own ends: the one that the server hears, and the one that the client does.
-    dialer: Dialer,
-    listener: Listener,
-    connection: Option<ConnectionId>,
-    random: Seeded,
-    /// Messages on their way: whether reliable, and what.
-    down: Vec<(bool, Vec<u8>)>,
-    up: Vec<Vec<u8>>,
+    pub tap: Tap<Server<Fair>, Client<Fair>>,
     maps: u64,
 }
 
@@ -161,27 +145,9 @@ impl Middle {
             snapshot_every: u32::from(options & 8) / 2,
             ..View::default()
         };
-        let past = Past::Unknown { started_unix_seconds: 0 };
-        let key = TokenKey::from_bytes([9; 32]);
-        let config = ListenerConfig {
-            gate: GateConfig::new(PROTOCOL, TokenKey::PUBLISHED, key, past),
-            channel: Settings::default(),
-            connections_max: 1,
-            unix_seconds_at_zero: 0,
-        };
-        let token = ClientToken::open_mode(PROTOCOL, 5, b"", &mut random).expect("it is short");
-        let mut middle = Self {
-            now,
-            server: Server::open(map, 3, rates, now, &mut random),
-            client: Client::open(SERVER, map, view, now, &mut random),
-            dialer: Dialer::new(SERVER, token, Settings::default(), now, &mut random),
-            listener: Listener::new(config, now, &mut random),
-            connection: None,
-            random,
-            down: Vec::new(),
-            up: Vec::new(),
-            maps: map,
-        };
+        let server = Server::open(map, 3, rates, now, &mut random);
+        let client = Client::open(SERVER, map, view, now, &mut random);
+        let mut middle = Self { tap: Tap::new(server, client, random), maps: map };
         let nothing = &mut Script(&[]);
         (0..6).for_each(|_| middle.step(Span::millis(20), Changed::Down, nothing));
         middle
@@ -193,12 +159,12 @@ impl Middle {
         match deed % 16 {
             0 => {
                 self.maps += 1;
-                self.server.change(self.now, self.maps, 4);
+                self.tap.server.change(self.tap.now, self.maps, 4);
             }
             1..=4 => {
                 let aim = f32::from(script.byte()) / 40.0 - 3.0;
                 let (call, plant) = (deed & 16 != 0, deed & 32 != 0);
-                self.client.command(Wish { aim, call, plant });
+                self.tap.client.command(Wish { aim, call, plant });
             }
             _ => {}
         }
@@ -206,73 +172,23 @@ impl Middle {
     }
 
     fn step(&mut self, span: Span, changed: Changed, script: &mut Script<'_>) {
-        self.now += span;
-        self.talk_to_server();
-        self.talk_to_client();
+        let [down, up] = self.tap.listen(span);
         let in_the_way = |is: Changed| is == changed && !script.is_over();
         let is_changed = [Changed::Down, Changed::Up].map(in_the_way);
-        for (is_reliable, mut message) in std::mem::take(&mut self.down) {
+        for (is_reliable, mut message) in down {
             let copies = if is_changed[0] { change(&mut message, script) } else { 1 };
-            let Some(to) = self.connection else { continue };
-            for _ in 0..copies {
-                if is_reliable {
-                    let _ = self.listener.send_reliable(to, &message);
-                } else {
-                    self.listener.send_unreliable(to, 0, &message);
-                }
-            }
+            (0..copies).for_each(|_| self.tap.say_down(is_reliable, &message));
         }
-        for mut message in std::mem::take(&mut self.up) {
+        for (is_reliable, mut message) in up {
             let copies = if is_changed[1] { change(&mut message, script) } else { 1 };
-            (0..copies).for_each(|_| self.dialer.send_unreliable(0, &message));
+            (0..copies).for_each(|_| self.tap.say_up(is_reliable, &message));
         }
-        for event in self.client.take_events() {
+        for event in self.tap.client.take_events() {
             if let ClientEvent::GameChanged { content } = event {
-                self.client.load(self.now, content);
+                self.tap.client.load(self.tap.now, content);
             }
         }
-        let _ = self.client.take_effects();
-    }
-
-    fn talk_to_server(&mut self) {
-        let (now, down) = (self.now, &mut self.down);
-        let hear = &mut |event: DialerEvent<'_>| match event {
-            DialerEvent::Message(Event::Reliable(message)) => down.push((true, message.to_vec())),
-            DialerEvent::Message(Event::Unreliable(m)) => down.push((false, m.to_vec())),
-            _ => {}
-        };
-        self.dialer.advance(now, hear);
-        while let Some(mut datagram) = self.dialer.transmit(now).map(<[u8]>::to_vec) {
-            let random = &mut self.random;
-            if let Some(answer) = self.server.receive(now, CLIENT, &mut datagram, random) {
-                self.dialer.receive(now, &mut answer.to_vec(), hear);
-            }
-        }
-        self.server.advance(now);
-        while let Some((_, datagram)) = self.server.transmit(now) {
-            self.dialer.receive(now, &mut datagram.to_vec(), hear);
-        }
-    }
-
-    fn talk_to_client(&mut self) {
-        let (now, up, connected) = (self.now, &mut self.up, &mut self.connection);
-        let hear = &mut |event: ListenerEvent<'_>| match event {
-            ListenerEvent::Connected { connection, .. } => *connected = Some(connection),
-            ListenerEvent::Message { event: Event::Unreliable(m), .. } => up.push(m.to_vec()),
-            _ => {}
-        };
-        self.client.advance(now);
-        while let Some(mut datagram) = self.client.transmit(now).map(<[u8]>::to_vec) {
-            let random = &mut self.random;
-            let answer = self.listener.receive(now, CLIENT, &mut datagram, random, hear);
-            if let Some(answer) = answer {
-                self.client.receive(now, &mut answer.to_vec());
-            }
-        }
-        self.listener.advance(now, hear);
-        while let Some((_, datagram)) = self.listener.transmit(now) {
-            self.client.receive(now, &mut datagram.to_vec());
-        }
+        let _ = self.tap.client.take_effects();
     }
 }
 

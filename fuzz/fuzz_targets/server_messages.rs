@@ -22,11 +22,11 @@ fuzz_target!(|input: &[u8]| {
             break;
         }
         middle.operate(Changed::Up, &mut script);
-        assert!(middle.server.memory_bytes(PlayerId(0)) <= MEMORY_BYTES_MAX);
+        assert!(middle.tap.server.memory_bytes(PlayerId(0)) <= MEMORY_BYTES_MAX);
     }
-    let (layouts, world) = (Layouts::of::<Entity>(), middle.server.world());
+    let (layouts, world) = (Layouts::of::<Entity>(), middle.tap.server.world());
     let loaded =
         World::<Entity>::load(&world.save(&layouts), &layouts).expect("what was saved is loaded");
     assert_eq!(loaded.hash(&layouts), world.hash(&layouts));
-    assert_eq!(middle.client.malformed(), 0, "whatever a server hears, it speaks properly");
+    assert_eq!(middle.tap.client.malformed(), 0, "whatever a server hears, it speaks properly");
 });

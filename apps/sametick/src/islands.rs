@@ -1,7 +1,8 @@
-//! `play --game islands`: an event-locked server of Islands on this machine, for programs and browsers, with bots in
-//! the seats that nobody takes.
+//! `play --game islands`: an event-locked server of Islands on this machine, for programs over UDP and TCP and for
+//! browsers, with bots in the seats that nobody takes; or one player of somebody else's contest.
 
 mod saved;
+mod visitor;
 
 use crate::host::figures::Figures;
 use crate::host::log::{Line, Log, STATUS};
@@ -21,8 +22,9 @@ use sametick_islands::bot::Bot;
 use sametick_islands::{
     Content, Entity, Islands, Opening, SEATS_MAX, TICK, TICKS_PER_SECOND, clock, contest, scores,
 };
-use sametick_links::{Both, Clock, Link, address_of, drive_event_server};
+use sametick_links::{Both, Clock, Link, TcpLink, UdpLink, address_of, drive_event_server};
 use serde_json::{Value, json};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// The page on which it is played.
@@ -71,7 +73,7 @@ pub(crate) struct Options {
 
 /// What means nothing in the arena, and what means nothing here.
 pub(crate) const ONLY_HERE: [&str; 3] = ["war", "save", "load"];
-const ONLY_IN_THE_ARENA: [&str; 14] = [
+const ONLY_IN_THE_ARENA: [&str; 13] = [
     "map",
     "mode",
     "tick-rate",
@@ -84,9 +86,10 @@ const ONLY_IN_THE_ARENA: [&str; 14] = [
     "record-what",
     "alone",
     "here",
-    "join",
     "watch",
 ];
+/// What means nothing to whoever joins a contest that is elsewhere.
+const ONLY_AT_HOME: [&str; 6] = ["bots", "address", "open", "page", "save", "load"];
 /// What a saved contest has said already.
 const SAVED: [&str; 3] = ["players", "seed", "war"];
 
@@ -174,14 +177,28 @@ impl Plan {
             people => format!("begins when {people} have come"),
         };
         let (players, seed) = (self.content.players(), self.seed);
-        format!("Islands for {players}, {begins}, map {seed}, event-locked; {waits}")
+        format!("Islands for {players}, {begins}, map {seed}, event-locked, UDP and TCP; {waits}")
     }
 }
 
 pub(crate) fn run(options: &play::Options) -> anyhow::Result<()> {
     let mut plan = Plan::of(options)?;
+    if let Some(to) = &options.join {
+        if let Some(name) =
+            ONLY_AT_HOME.iter().find(|name| options.given.iter().any(|g| g == *name))
+        {
+            bail!("--{name} means nothing with --join: the contest is elsewhere");
+        }
+        return visitor::run(&visitor::Visit {
+            content: &plan.content,
+            to,
+            seed: plan.seed,
+            seconds: options.seconds,
+            is_json: options.json,
+        });
+    }
     let stop = Stop::on_signals()?;
-    let udp = address::bind_chosen(options.address, "--address")?;
+    let (udp, tcp) = bind(options.address)?;
     let bound = address_of(udp.local()).to_string();
     let (board, beside) = (Board::default(), Beside::default());
     let facts = plan.facts();
@@ -198,7 +215,7 @@ pub(crate) fn run(options: &play::Options) -> anyhow::Result<()> {
     let mut log = Log::new(options.json);
     let what = plan.text();
     log.tell(Time::ZERO, &Line::Listening { address: bound, what, metrics: None, pages });
-    let (clock, mut link) = (Clock::start(), Both::new(udp, web));
+    let (clock, mut link) = (Clock::start(), Both::new(udp, web).with_tcp(tcp));
     let end =
         options.seconds.map_or(Time::MAX, |seconds| Time::ZERO + Span::seconds(seconds.into()));
     let mut is_first = true;
@@ -221,6 +238,27 @@ pub(crate) fn run(options: &play::Options) -> anyhow::Result<()> {
             return Ok(());
         }
     }
+}
+
+/// How many ports are tried for one that is free for UDP and TCP, if nobody has chosen one.
+const PORTS_TRIED: u32 = 8;
+
+/// A port for players over UDP and for players over TCP.
+fn bind(chosen: Option<SocketAddr>) -> anyhow::Result<(UdpLink, TcpLink)> {
+    let option = "--address";
+    let mut udp = address::bind_chosen(chosen, option)?;
+    for _ in 0..PORTS_TRIED {
+        let at = address_of(udp.local());
+        match TcpLink::listen(at) {
+            Ok(tcp) => return Ok((udp, tcp)),
+            Err(error) if chosen.is_some_and(|chosen| chosen.port() != 0) => {
+                return Err(address::refused(&error, at, option, "TCP"));
+            }
+            // Somebody has this port for TCP: both move to another.
+            Err(_) => udp = address::bind(SocketAddr::new(at.ip(), 0), option)?,
+        }
+    }
+    bail!("no port is free for both UDP and TCP: choose one with {option}")
 }
 
 /// One contest, and all who are in it.

@@ -27,6 +27,7 @@ pub(crate) const EXAMPLES: &str = "Examples:
   sametick play --model doom1993 --join 192.168.1.7:4000 --watch    one that only watches it
   sametick play --game islands --players 6 --open    islands: you and five bots, until others come
   sametick play --game islands --bots 2 --page 0.0.0.0:4080         for two of the network, and two bots
+  sametick play --game islands --join tcp://192.168.1.7:4000        a bot in somebody's islands, over TCP
   sametick play --record match.sametick     for `sametick replay match.sametick` to play again
   sametick play --alone --seconds 600       ten minutes of play without any network, as fast as it goes
   sametick bots --connect 127.0.0.1:4000    joins it from another terminal";
@@ -58,7 +59,8 @@ pub(crate) struct Options {
     /// With a lockstep model: how many of them on this machine, as bots (all, unless they join somebody else's game)
     #[arg(long, value_name = "COUNT", value_parser = value_parser!(u8).range(1..=8))]
     pub(crate) here: Option<u8>,
-    /// With a lockstep model: join the game of whoever is there
+    /// With a lockstep model: join the game of whoever is there. With --game islands: join that contest as a bot, over
+    /// UDP, or over TCP with tcp:// before the address; --players, --seed and --war are those of the contest
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) join: Option<String>,
     /// With a lockstep model: only watch the game of whoever is there

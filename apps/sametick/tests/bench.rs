@@ -188,3 +188,37 @@ fn rollback_answers_verified_figures_and_sends_no_more_than_ggrs() {
     let ours = figure("bytes_per_player_per_second");
     assert!(ours <= figure("ggrs_bytes_per_player_per_second"), "{ours} bytes, sealed");
 }
+
+#[test]
+fn islands_keeps_the_limits_of_a_modem_and_nobody_waits_for_the_slow_one() {
+    let output = sametick(&["bench", "islands", "--seconds", "181", "--json"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).expect("one object");
+    assert_eq!(report["verified"], true, "{report}");
+    let figure = |name: &str| {
+        report["figures"][name].as_f64().unwrap_or_else(|| panic!("{name} is missing"))
+    };
+    assert!((figure("players") - 8.0).abs() < 0.5);
+    assert!(figure("units_alive_min") >= 400.0, "{report}");
+    assert!(figure("units_under_fire_mean") > 0.0, "they fight: {report}");
+    // Seals are in it; 9600 baud are 960 bytes a second.
+    assert!(figure("server_bytes_per_second_worst_minute") < 960.0, "{report}");
+    assert!(figure("client_bytes_per_second_worst_minute") < 120.0, "{report}");
+    assert!(figure("stall_ticks_others_max") < 0.5, "{report}");
+    // An order is answered within the round trip of 80 ms, a tick, and what acknowledgements may gather for.
+    assert!(figure("answer_ms_p95") < 450.0, "{report}");
+    let traffic = [
+        "server_bytes_per_second_worst_minute",
+        "client_bytes_per_second_worst_minute",
+        "server_bytes_peak_second",
+        "server_seal_bytes_per_second",
+        "server_udp_header_bytes_per_second",
+        "server_tcp_header_bytes_per_second",
+    ];
+    for name in traffic {
+        let locked = figure(name);
+        assert!(locked > 0.0, "{name}");
+        assert!(figure(&format!("snapshots_{name}")) > locked, "{name}: {report}");
+        assert!(figure(&format!("lockstep_{name}")) > locked, "{name}: {report}");
+    }
+}

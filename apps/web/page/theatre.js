@@ -29,7 +29,7 @@ const INSIGHTS = {
   half_life: "Perfect aim hits, and the victim was safe", doom3: "Others are in the present, and jump when they turn",
   fpsci: "Both screens say hit, and one is taken back", doom1993: "One late packet stops everyone",
   packet_server: "The relay walks the late player on", age_of_empires: "Turns widen, and orders wait",
-  rollback: "Others are guessed, and ticks are stepped again", event_lock: "Dashed turns solid, and nobody waits",
+  rollback: "Others are guessed, and ticks are stepped again", netstorm: "Dashed turns solid, and nobody waits",
 };
 // How numbers stand in what wasm hands over.
 const SHAPE_NUMBERS = 12, PACKET_NUMBERS = 8;
@@ -190,7 +190,19 @@ function open(wanted, t) {
   draw();
 }
 
-const openScene = (scene) => open(page.run.game === page.run.games[0] ? { scene } : { game: page.run.game, scene });
+// The bridge is a scene of another game, and the ninth of one list with the first game's.
+const BRIDGE = ["bridge", "Bridge"];
+function listed(run) {
+  if (run.game !== run.games[0] && run.game !== "islands") return run.scenes;
+  page.first ??= run.game === run.games[0] ? run.scenes : JSON.parse(new Theatre("").words()).scenes;
+  return [...page.first, BRIDGE];
+}
+
+function openScene(scene) {
+  const isFirst = page.first?.some(([key]) => key === scene);
+  const game = scene === BRIDGE[0] ? "islands" : page.run.game;
+  open(isFirst ? { scene } : { game, scene });
+}
 
 function fill(run) {
   const scenes = byId("scenes");
@@ -199,7 +211,7 @@ function fill(run) {
   scenes.replaceChildren();
   byId("scene-menu").replaceChildren();
   byId("models").replaceChildren();
-  run.scenes.forEach(([key, title], index) => {
+  listed(run).forEach(([key, title], index) => {
     const button = document.createElement("button");
     const number = document.createElement("kbd");
     number.textContent = index + 1;
@@ -243,7 +255,7 @@ function controls() {
     pane.querySelector(".more").textContent = isNarrow() ? `ping ${line.ping} ms` : `jitter ${line.jitter}, lost ${line.loss} %`;
   });
   const rate = Math.round((run.ticks / run.snapshots) * 10) / 10;
-  document.querySelector("[data-more='server']").textContent = run.lockstep || run.model === "event_lock" ? `${run.ticks} ticks/s` : isNarrow() ? `${run.ticks}/${rate} Hz` : `${run.ticks} ticks, ${rate} snapshots/s`;
+  document.querySelector("[data-more='server']").textContent = run.lockstep || run.model === "netstorm" ? `${run.ticks} ticks/s` : isNarrow() ? `${run.ticks}/${rate} Hz` : `${run.ticks} ticks, ${rate} snapshots/s`;
   const outline = OUTLINES[page.outline];
   const shared = isNarrow() ? "all share" : "where all have them";
   const words = run.lockstep && outline === "server" ? shared : (isNarrow() ? SHORT_NAMES : OUTLINE_NAMES)[outline];
@@ -471,7 +483,7 @@ function listenToKeys() {
     if (event.ctrlKey || event.metaKey || event.altKey || byId("keys").open || steer(event, true)) return;
     if (event.target.matches?.("input, select") && /^Arrow|^ $|Home|End|Page/.test(event.key)) return;
     if (event.target.matches?.("button") && /^ $|Enter/.test(event.key)) return;
-    const scene = page.run.scenes[Number(event.key) - 1];
+    const scene = listed(page.run)[Number(event.key) - 1];
     const actions = {
       " ": toggle, ArrowLeft: () => step(-1), ArrowRight: () => step(1), n: () => flag(1), p: () => flag(-1),
       ",": () => setSpeed(page.speed + 1), ".": () => setSpeed(page.speed - 1),

@@ -319,8 +319,8 @@ mod tests {
     fn the_bridge_marks_what_is_unofficial_and_is_played_in_lockstep_beside() {
         let played = Performance::of(Wanted::read("?game=islands"));
         let words = played.words();
-        assert!(words.contains(r#""model":"event_lock""#) && words.contains(r#""lockstep":false"#));
-        assert!(words.contains(r#""models":["event_lock","doom1993","#), "{words}");
+        assert!(words.contains(r#""model":"netstorm""#) && words.contains(r#""lockstep":false"#));
+        assert!(words.contains(r#""models":["netstorm","doom1993","#), "{words}");
         assert!(played.recorded.shapes.iter().any(|shape| shape.is_unofficial));
         assert!(played.moment.is_some());
         let beside = Performance::of(Wanted::read("?game=islands&model=doom1993"));

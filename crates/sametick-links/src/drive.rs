@@ -2,9 +2,10 @@
 //! few lines between them that every program would write.
 
 use crate::Link;
+use sametick::endpoint::Answer;
 use sametick::eventlock::{EventClient, EventServer, Requests};
 use sametick::lockstep::Mesh;
-use sametick::secure::Random;
+use sametick::secure::{Random, TlsSession};
 use sametick::{Client, Game, Peer, Server, Time};
 
 /// So many datagrams at most are taken before something is done about them: what comes faster than it can be read, as
@@ -21,14 +22,7 @@ pub fn drive_server<G: Game>(
     now: Time,
     random: &mut dyn Random,
 ) {
-    let mut datagram = Vec::new();
-    for _ in 0..TAKEN_AT_ONCE_MAX {
-        let Some(from) = link.receive(now, &mut datagram) else { break };
-        let session = link.session(from);
-        if let Some(answer) = server.receive_from(now, (from, session), &mut datagram, random) {
-            link.send(now, from, &answer);
-        }
-    }
+    take(link, now, |from, datagram| server.receive_from(now, from, datagram, random));
     // Whoever is gone for good need not be waited for.
     while let Some(departure) = link.departed() {
         server.session_ended(now, departure.peer);
@@ -42,13 +36,12 @@ pub fn drive_server<G: Game>(
 
 /// The same for a client and its server at `to`.
 pub fn drive_client<G: Game>(client: &mut Client<G>, link: &mut impl Link, to: Peer, now: Time) {
-    let mut datagram = Vec::new();
-    for _ in 0..TAKEN_AT_ONCE_MAX {
-        let Some(from) = link.receive(now, &mut datagram) else { break };
+    take(link, now, |(from, _), datagram| {
         if from == to {
-            client.receive(now, &mut datagram);
+            client.receive(now, datagram);
         }
-    }
+        None
+    });
     client.advance(now);
     while let Some(datagram) = client.transmit(now) {
         link.send(now, to, datagram);
@@ -63,14 +56,7 @@ pub fn drive_mesh<G: Game>(
     now: Time,
     random: &mut dyn Random,
 ) {
-    let mut datagram = Vec::new();
-    for _ in 0..TAKEN_AT_ONCE_MAX {
-        let Some(from) = link.receive(now, &mut datagram) else { break };
-        let session = link.session(from);
-        if let Some(answer) = mesh.receive(now, (from, session), &mut datagram, random) {
-            link.send(now, from, &answer);
-        }
-    }
+    take(link, now, |from, datagram| mesh.receive(now, from, datagram, random));
     while let Some(departure) = link.departed() {
         mesh.session_ended(now, departure.peer);
     }
@@ -88,14 +74,7 @@ pub fn drive_event_server<G: Requests>(
     now: Time,
     random: &mut dyn Random,
 ) {
-    let mut datagram = Vec::new();
-    for _ in 0..TAKEN_AT_ONCE_MAX {
-        let Some(from) = link.receive(now, &mut datagram) else { break };
-        let session = link.session(from);
-        if let Some(answer) = server.receive_from(now, (from, session), &mut datagram, random) {
-            link.send(now, from, &answer);
-        }
-    }
+    take(link, now, |from, datagram| server.receive_from(now, from, datagram, random));
     while let Some(departure) = link.departed() {
         server.session_ended(now, departure.peer);
     }
@@ -113,16 +92,31 @@ pub fn drive_event_client<G: Requests>(
     to: Peer,
     now: Time,
 ) {
-    let mut datagram = Vec::new();
-    for _ in 0..TAKEN_AT_ONCE_MAX {
-        let Some(from) = link.receive(now, &mut datagram) else { break };
+    take(link, now, |(from, _), datagram| {
         if from == to {
-            client.receive(now, &mut datagram);
+            client.receive(now, datagram);
         }
-    }
+        None
+    });
     client.advance(now);
     while let Some(datagram) = client.transmit(now) {
         link.send(now, to, datagram);
     }
     link.flush(now);
+}
+
+/// Hands on what has come, and sends what is answered at once.
+fn take(
+    link: &mut impl Link,
+    now: Time,
+    mut hand: impl FnMut((Peer, Option<TlsSession>), &mut [u8]) -> Option<Answer>,
+) {
+    let mut datagram = Vec::new();
+    for _ in 0..TAKEN_AT_ONCE_MAX {
+        let Some(from) = link.receive(now, &mut datagram) else { break };
+        let session = link.session(from);
+        if let Some(answer) = hand((from, session), &mut datagram) {
+            link.send(now, from, &answer);
+        }
+    }
 }

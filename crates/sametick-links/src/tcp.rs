@@ -173,6 +173,11 @@ impl TcpLink {
         self.peers.iter().map(|(peer, _)| *peer)
     }
 
+    /// Whether a connection leads to a peer.
+    pub fn is_connected(&self, peer: Peer) -> bool {
+        self.place(peer).is_ok()
+    }
+
     /// What became of all datagrams and connections so far.
     pub fn statistics(&self) -> TcpStatistics {
         let queued = self.peers.iter().map(|(_, connection)| connection.queued()).sum();
@@ -312,8 +317,15 @@ impl TcpLink {
         !self.departed.is_empty() || self.peers.iter().any(is_new)
     }
 
-    /// Sleeps until anything can be read or written.
-    fn sleep(&self, now: Time, at_most: Span) -> Woken {
+    /// Whether the system has to be asked for what comes next, which then shows on a socket.
+    #[cfg(feature = "web")]
+    pub(crate) fn may_sleep(&mut self, now: Time) -> bool {
+        self.flush(now);
+        !self.has_news()
+    }
+
+    /// All sockets, and what is to be known of each.
+    pub(crate) fn wishes(&self, now: Time) -> Vec<PollFd<'_>> {
         let is_accepting = self.accepts_from.is_none_or(|from| from <= now);
         let listener = self.listener.iter().filter(|_| is_accepting);
         let mut sockets: Vec<PollFd<'_>> =
@@ -323,6 +335,12 @@ impl TcpLink {
             let wish = if writes { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
             PollFd::new(connection.stream(), wish)
         }));
+        sockets
+    }
+
+    /// Sleeps until anything can be read or written.
+    fn sleep(&self, now: Time, at_most: Span) -> Woken {
+        let mut sockets = self.wishes(now);
         socket::sleep_on(&mut sockets, at_most);
         let woken = sockets.iter().fold(PollFlags::empty(), |all, socket| all | socket.revents());
         match woken {

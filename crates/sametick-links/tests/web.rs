@@ -4,7 +4,7 @@
 
 use sametick::{Peer, Span};
 use sametick_links::web::{PLAY_PATH, WebConfig, WebLink};
-use sametick_links::{Both, Clock, Link, UdpLink};
+use sametick_links::{Both, Clock, Link, TcpLink, UdpLink};
 use std::future::Future;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -120,6 +120,48 @@ fn a_certificate_is_renewed_while_sessions_stay() {
         late.send_datagram(b"late").unwrap();
         assert_eq!(receive(&mut link, &clock).1, b"late");
     });
+}
+
+#[test]
+fn players_over_udp_and_tcp_are_answered_where_they_came_in_and_who_hangs_up_has_left() {
+    let clock = Clock::start();
+    let tcp = TcpLink::listen(any()).unwrap();
+    let door = tcp.local();
+    let mut link = Both::new(UdpLink::bind(any()).unwrap(), None).with_tcp(tcp);
+    let mut near = UdpLink::bind(any()).unwrap();
+    let mut far = TcpLink::connect(door).unwrap();
+    near.send(clock.now(), link.local(), b"near");
+    far.send(clock.now(), door, b"far");
+    near.flush(clock.now());
+    far.flush(clock.now());
+    let mut came = [receive(&mut link, &clock), receive(&mut link, &clock)];
+    came.sort_by(|one, other| one.1.cmp(&other.1));
+    assert_eq!([&came[0].1[..], &came[1].1[..]], [b"far".as_slice(), b"near"]);
+    for (peer, datagram) in &came {
+        link.send(clock.now(), *peer, datagram);
+    }
+    link.flush(clock.now());
+    let mut datagram = Vec::new();
+    let ends: [(&mut dyn Link, Peer, &[u8]); 2] =
+        [(&mut near, link.local(), b"near"), (&mut far, door, b"far")];
+    for (end, from, expected) in ends {
+        let heard = loop {
+            if let Some(heard) = end.receive(clock.now(), &mut datagram) {
+                break heard;
+            }
+            end.wait(&clock, clock.now() + Span::seconds(1));
+        };
+        assert_eq!((heard, &datagram[..]), (from, expected));
+    }
+    drop(far);
+    let left = loop {
+        assert_eq!(link.receive(clock.now(), &mut datagram), None);
+        if let Some(departure) = link.departed() {
+            break departure.peer;
+        }
+        link.wait(&clock, clock.now() + Span::seconds(1));
+    };
+    assert_eq!(left, came[0].0);
 }
 
 #[test]

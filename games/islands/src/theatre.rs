@@ -111,11 +111,11 @@ impl Scene for Bridge {
                 "It arrives on all at one time; under doom1993 it waits for B.",
             ],
             model: Model {
-                name: "event_lock",
+                name: "netstorm",
                 rates: Rates { tick_length: TICK, ..Rates::USUAL },
                 ..Model::HALF_LIFE
             },
-            // On a better line than A's nothing is unofficial for longer than a tick.
+            // With A at 30 ms what is unofficial would be so for a tick, and nobody could see it.
             pings: [200, 500],
             silent: None,
             begins: BEGINS,

@@ -1,6 +1,7 @@
 //! Saved contests of Islands: a line that says which map it is, and the world as bytes.
 
 use anyhow::{Context, bail};
+use sametick::eventlock::TICK_LAST;
 use sametick::{Layouts, World};
 use sametick_islands::{Content, Entity, Opening, SEATS_MAX, contest};
 use serde_json::{Value, json};
@@ -58,7 +59,7 @@ fn parse(bytes: &[u8]) -> anyhow::Result<(Content, u64, World<Entity>)> {
     }
     let world = World::load(&bytes[cut + 1..], &Layouts::of::<Entity>());
     let world = world.ok().context("its world is damaged, or of another version")?;
-    if contest(&world).is_over || contest(&world).began == 0 {
+    if world.tick() > TICK_LAST || contest(&world).is_over || contest(&world).began == 0 {
         bail!("it is over");
     }
     Ok((content, seed, world))

@@ -1,4 +1,4 @@
-//! `play --game islands`, met by clients of the library over UDP.
+//! `play --game islands`, met by clients of the library over UDP and TCP, and by a player of the program.
 
 use crate::program::{Running, answer, refusal, scratch};
 use sametick::PlayerId;
@@ -102,6 +102,39 @@ fn who_comes_takes_a_seat_and_what_it_orders_becomes_official() {
     let left = again.client.take_events();
     assert!(left.iter().any(|event| matches!(event, EventClientEvent::Left(_))), "{left:?}");
     assert_eq!(server.next("stopped")["over"], false);
+}
+
+#[test]
+fn a_bot_of_the_program_joins_over_tcp_and_over_udp_and_its_orders_are_granted() {
+    let map = ["--players", "2", "--seed", "5", "--war"];
+    let (mut server, address) = play(&[&map[..], &["--bots", "0"]].concat());
+    let join = |to: &str, seconds: &str| {
+        let common = ["play", "--game", "islands", "--json", "--join", to, "--seconds", seconds];
+        Running::start(&[&common[..], &map].concat())
+    };
+    let mut one = join(&format!("tcp://{address}"), "4");
+    let mut two = join(&address, "4");
+    assert_ne!(one.next("joined")["player"], two.next("joined")["player"], "a seat each");
+    for player in [&mut one, &mut two] {
+        let stopped = player.next("stopped");
+        assert!(stopped["units"].as_u64() > Some(40), "it was told of its army: {stopped}");
+        assert!(stopped["granted"].as_u64() > Some(0), "its orders are granted: {stopped}");
+    }
+    server.next("left");
+    server.ask_to_stop();
+    assert!(server.next("stopped")["ticks"].as_u64() > Some(20));
+}
+
+#[test]
+fn whoever_joins_with_another_map_or_where_nobody_is_hears_so() {
+    let (_server, address) = play(&["--players", "2", "--seed", "5", "--war"]);
+    let to = format!("tcp://{address}");
+    let join = |arguments: &[&str]| {
+        refusal(&[&["play", "--game", "islands", "--join"], arguments].concat())
+    };
+    assert!(join(&[&to, "--players", "3"]).contains("give its --players, --seed and --war"));
+    assert!(join(&[&to, "--bots", "3"]).contains("--bots means nothing with --join"));
+    assert!(join(&["tcp://127.0.0.1:1"]).contains("cannot connect to 127.0.0.1:1 over TCP"));
 }
 
 #[test]

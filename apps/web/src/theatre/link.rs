@@ -206,8 +206,8 @@ mod tests {
         }
         // A model that the scene cannot be played under is no model of its.
         let bridge = Wanted::read("game=islands&model=half_life");
-        assert_eq!((bridge.model(), bridge.ticks), ("event_lock", 20));
-        assert_eq!(Wanted::read("model=event_lock").link(), "scene=cover");
+        assert_eq!((bridge.model(), bridge.ticks), ("netstorm", 20));
+        assert_eq!(Wanted::read("model=netstorm").link(), "scene=cover");
         let wild = Wanted::read("?a.ping=1e9&b.loss=-4&ticks=0&snapshots=NaN");
         assert_eq!((wild.lines[0].ping, wild.lines[1].loss), (PING_MS_MAX, 0));
         assert!((TICKS[0]..=TICKS[1]).contains(&wild.ticks));

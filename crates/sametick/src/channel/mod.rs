@@ -454,6 +454,11 @@ impl Channel {
         affordable.max(due(1)).min(due(PATIENCE_WITHOUT_BUDGET))
     }
 
+    /// When a packet goes out only to acknowledge, unless another does before; none if nothing is to be acknowledged.
+    pub fn acknowledges_at(&self) -> Option<Time> {
+        self.received.waiting_since().map(|since| self.acknowledge_at(since))
+    }
+
     /// When to call [`advance`](Channel::advance) at the latest, if nothing may be sent at present.
     pub fn next_deadline(&self) -> Time {
         match self.state {

@@ -356,6 +356,12 @@ impl Listener {
         found.map_or(0, |connection| connection.channel.backlog_bytes())
     }
 
+    /// When a client is sent a packet that only acknowledges, unless another goes there before; none if nothing is to be
+    /// acknowledged.
+    pub fn acknowledges_at(&self, of: ConnectionId) -> Option<Time> {
+        self.iter().find(|connection| connection.id == of)?.channel.acknowledges_at()
+    }
+
     /// Says goodbye to a client.
     pub fn close(&mut self, now: Time, to: ConnectionId, reason: CloseReason) {
         if let Some(connection) = find(&mut self.connections, to) {

@@ -2,11 +2,11 @@
 //! time.
 
 use super::ledger::Ledger;
-use super::server::{KEEP_ALIVE, map_of};
-use super::speech::{Asking, Telling, Told, Welcome};
+use super::server::{frugal, map_of};
+use super::speech::{Asking, Telling, Told, Welcome, is_within};
 use super::unofficial::{Blending, OVERLAYS_MAX, Setting, Unofficial};
 use super::{Denial, RequestAnswer, RequestNumber, Requests, rules, sight_hash};
-use crate::channel::{ACKNOWLEDGE_WITHIN_MAX, CloseReason, Event, Settings, Statistics};
+use crate::channel::{CloseReason, Event, Settings, Statistics};
 use crate::endpoint::{Dialer, DialerEvent};
 use crate::entities::{Entities, Layouts};
 use crate::entity::EntityId;
@@ -82,11 +82,7 @@ impl<G: Requests> EventClient<G> {
         now: Time,
         random: &mut dyn Random,
     ) -> Self {
-        let settings = Settings {
-            keep_alive: KEEP_ALIVE,
-            acknowledged_within: ACKNOWLEDGE_WITHIN_MAX,
-            ..Settings::default()
-        };
+        let settings = frugal(Settings::default());
         let mut steady = Steady::default();
         Self {
             dialer: Dialer::new(server, token, settings, steady.at(now), random),
@@ -333,12 +329,8 @@ impl<G: Requests> EventClient<G> {
         }
         let Some(half) = &mut self.half else { return };
         match half.telling.read(&self.layouts.state, message) {
-            Err(_) => {
-                // The account is spoilt: nothing that follows would be understood.
-                self.malformed += 1;
-                self.half = None;
-                self.dialer.close(now, CloseReason::ProtocolViolation);
-            }
+            Err(_) => self.give_up(now),
+            Ok(Told::Time(_, theirs)) if !is_within(theirs, half.tick_length) => self.give_up(now),
             Ok(Told::Time(question, theirs)) => {
                 if let (number, Some(sent)) = self.question
                     && number == question
@@ -367,11 +359,15 @@ impl<G: Requests> EventClient<G> {
         }
     }
 
+    /// The account is spoilt: nothing that follows would be understood.
+    fn give_up(&mut self, now: Time) {
+        self.malformed += 1;
+        self.half = None;
+        self.dialer.close(now, CloseReason::ProtocolViolation);
+    }
+
     fn begin(&mut self, now: Time, message: &[u8]) {
-        let Ok(welcome) = Welcome::read(message) else {
-            self.malformed += 1;
-            return self.dialer.close(now, CloseReason::ProtocolViolation);
-        };
+        let Ok(welcome) = Welcome::read(message) else { return self.give_up(now) };
         let is_same = welcome.content == G::content_name(&self.content);
         if !is_same || welcome.rules != rules::<G>(&self.layouts) {
             self.events.push(EventClientEvent::Mismatched { content: welcome.content });

@@ -5,6 +5,7 @@
 //! from what another entity of the kind was last told, or from a word before it. Which guess serves which word best is
 //! learned on both ends alike.
 
+use super::TICK_LAST;
 use super::coder::{Chance, Coder, Number};
 use crate::entity::{ENTITY_SLOTS_MAX, EntityId, GENERATIONS_MAX};
 use crate::record::Layout;
@@ -127,8 +128,9 @@ impl Ledger {
         news: &mut News,
     ) {
         let passed = self.ticks.code(coder, tick.0.wrapping_sub(self.tick.0));
-        let Some(tick) = self.tick.0.checked_add(passed) else { return coder.fail() };
-        self.tick = Tick(tick);
+        let tick = self.tick.0.checked_add(passed).map(Tick);
+        let Some(tick) = tick.filter(|tick| *tick <= TICK_LAST) else { return coder.fail() };
+        self.tick = tick;
         let seen: Vec<usize> = self.told.table.visible.iter().collect();
         self.lists[GONE].code_places(coder, &mut news.gone, &seen);
         news.gone.iter().for_each(|slot| self.told.table.visible.remove(*slot));

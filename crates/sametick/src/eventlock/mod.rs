@@ -9,6 +9,8 @@
 //! `docs/event-locking.md` leads through a whole game.
 
 #[cfg(feature = "secure")]
+mod budget;
+#[cfg(feature = "secure")]
 mod client;
 mod coder;
 mod ledger;
@@ -20,8 +22,14 @@ mod unofficial;
 #[cfg(feature = "secure")]
 pub use client::{EventClient, EventClientEvent};
 #[cfg(feature = "secure")]
-pub use server::{EventServer, QUEUED_REQUESTS_MAX, UNTOLD_ANSWERS_MAX};
+pub use server::{
+    EventServer, QUEUED_REQUESTS_MAX, TIME_QUESTIONS_AT_ONCE, TIME_QUESTIONS_PER_SECOND,
+    UNTOLD_ANSWERS_MAX,
+};
 pub use unofficial::{Blending, OVERLAYS_MAX};
+
+/// The last tick of a game: there its time stands. Clients refuse later ones, so that no sum of ticks overflows.
+pub const TICK_LAST: Tick = Tick(1 << 31);
 
 use crate::entities::Layouts;
 use crate::game::Game;
@@ -116,8 +124,8 @@ pub struct EventRates {
     pub tick_length: Span,
     /// How often a player is told at most: what changes in between is told together, as it stands at the end.
     pub tell_every: Span,
-    /// How many bytes a second all players together are to be told, headers of ours included but neither seals nor
-    /// those of IP; none for as many as it takes. Whoever has used up its share is told later, not less.
+    /// How many bytes a second all players together are to be told: all that we send, our headers and seals included, but
+    /// not those of IP and UDP; none for as many as it takes. Whoever has used up its share is told later, not less.
     pub bytes_per_second: Option<u32>,
     /// How many requests a second a player may make in the long run.
     pub requests_per_second: u32,

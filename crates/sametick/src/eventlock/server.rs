@@ -1,9 +1,10 @@
 //! The server of an event-locked game: it alone steps the world, judges requests, and tells each player what changed
 //! of what it may see.
 
+use super::budget::{Bucket, Purse};
 use super::ledger::{Ledger, News, Picture};
 use super::speech::{ANSWERS_PER_TELLING_MAX, Asked, Asking, Telling, Welcome};
-use super::{Denial, EventRates, Requests, rules, sight_hash, sight_of};
+use super::{Denial, EventRates, Requests, TICK_LAST, rules, sight_hash, sight_of};
 use crate::channel::{CloseReason, Event, Settings, Statistics};
 use crate::endpoint::{Answer, Listener, ListenerConfig, ListenerEvent};
 use crate::entities::{Entities, Layouts};
@@ -22,6 +23,11 @@ use std::collections::VecDeque;
 pub const QUEUED_REQUESTS_MAX: usize = 32;
 /// How many answers can wait to be told; who asks on without reading is sent away.
 pub const UNTOLD_ANSWERS_MAX: usize = 256;
+/// How many questions for the time a player may ask at once, and how many a second in the long run: a client of ours
+/// asks one every 1.5 s at first. More are not answered.
+pub const TIME_QUESTIONS_AT_ONCE: u32 = 4;
+/// See [`TIME_QUESTIONS_AT_ONCE`].
+pub const TIME_QUESTIONS_PER_SECOND: u32 = 1;
 
 /// So many ticks at most are made up for at once; what is more is lost time.
 const STEPS_AT_ONCE_MAX: u32 = 40;
@@ -57,6 +63,7 @@ pub struct EventServer<G: Requests> {
     news: News,
     malformed: u64,
     floods: u64,
+    questions_dropped: u64,
     unsettled: u64,
     /// Whether places are kept for as long as the game lasts, for whoever comes.
     is_lent: bool,
@@ -88,52 +95,10 @@ struct Stream<G: Requests> {
     requests: VecDeque<Result<G::Command, Denial>>,
     verdicts: VecDeque<Result<Tick, Denial>>,
     bucket: Bucket,
+    questions: Bucket,
     tells_at: Time,
     purse: Purse,
     hashes: VecDeque<(Tick, u64)>,
-}
-
-/// How many requests may be made: so many at once, then so many a second.
-struct Bucket {
-    micros: u64,
-    at: Time,
-}
-
-impl Bucket {
-    fn takes(&mut self, now: Time, rates: &EventRates) -> bool {
-        let each = 1_000_000 / u64::from(rates.requests_per_second.max(1));
-        let most = each * u64::from(rates.requests_at_once.max(1));
-        self.micros = self.micros.saturating_add((now - self.at).as_micros()).min(most);
-        self.at = self.at.max(now);
-        let fits = self.micros >= each;
-        self.micros -= if fits { each } else { 0 };
-        fits
-    }
-}
-
-/// What a player's share of the budget leaves it: time that its bytes have not used up.
-struct Purse {
-    micros: i64,
-    at: Time,
-    sent_bytes: u64,
-}
-
-/// What a player does not use up it may use later, but no more than this.
-const PURSE_MICROS_MAX: i64 = 2_000_000;
-/// What is not of the budget: a packet's seal, and the headers of IP and UDP.
-const BENEATH_BYTES: u64 = 16 + 28;
-
-impl Purse {
-    /// Whether there is anything in it, after all that was sent up to now has been paid for.
-    fn is_open(&mut self, now: Time, sent: Statistics, bytes_per_second: u64) -> bool {
-        let sent_bytes = sent.bytes_sent.saturating_sub(sent.packets_sent * BENEATH_BYTES);
-        let spent =
-            sent_bytes.saturating_sub(self.sent_bytes) * 1_000_000 / bytes_per_second.max(1);
-        let passed = (now - self.at).as_micros();
-        self.micros = (self.micros + passed as i64 - spent as i64).min(PURSE_MICROS_MAX);
-        (self.at, self.sent_bytes) = (now, sent_bytes);
-        self.micros >= 0
-    }
 }
 
 impl<G: Requests> EventServer<G> {
@@ -175,6 +140,7 @@ impl<G: Requests> EventServer<G> {
             news: News::default(),
             malformed: 0,
             floods: 0,
+            questions_dropped: 0,
             unsettled,
             is_lent: false,
             is_held: false,
@@ -354,6 +320,11 @@ impl<G: Requests> EventServer<G> {
         self.floods
     }
 
+    /// Questions for the time that were not answered because their player asked too many.
+    pub fn questions_dropped(&self) -> u64 {
+        self.questions_dropped
+    }
+
     /// Ticks after which the world held a number that is not finite, and was mended.
     pub fn unsettled(&self) -> u64 {
         self.unsettled
@@ -374,7 +345,7 @@ impl<G: Requests> EventServer<G> {
     }
 
     fn next_step_at(&self) -> Time {
-        if self.is_held {
+        if self.is_held || self.world.tick() >= TICK_LAST {
             return Time::MAX;
         }
         let (at, tick) = self.began;
@@ -429,7 +400,10 @@ impl<G: Requests> EventServer<G> {
         }
         if let Some(bytes) = self.rates.bytes_per_second {
             let sent = self.listener.statistics(stream.connection).unwrap_or_default();
-            if !stream.purse.is_open(now, sent, u64::from(bytes) / shares) {
+            // An acknowledgement that is due before the next tick is a packet of its own unless it rides along.
+            let acknowledges_at = self.listener.acknowledges_at(stream.connection);
+            let goes_anyway = acknowledges_at.is_some_and(|at| at <= now + self.rates.tick_length);
+            if !stream.purse.is_open(now, sent, u64::from(bytes) / shares, goes_anyway) {
                 return;
             }
         }
@@ -483,13 +457,25 @@ impl<G: Requests> EventServer<G> {
         let Some(stream) = streams.next() else { return };
         let mut reason = CloseReason::Backlogged;
         let is_well = match stream.asking.read(&self.command_layout, message) {
+            Ok(Asked::Time(_))
+                if !stream.questions.takes(
+                    now,
+                    TIME_QUESTIONS_PER_SECOND,
+                    TIME_QUESTIONS_AT_ONCE,
+                ) =>
+            {
+                self.questions_dropped += 1;
+                true
+            }
             Ok(Asked::Time(question)) => {
                 let answer = stream.telling.write_time(question, time);
                 self.listener.send_reliable(connection, &answer).is_ok()
             }
             Ok(Asked::Request) => {
                 let waiting = stream.requests.len();
-                let fits = stream.bucket.takes(now, &self.rates) && waiting < QUEUED_REQUESTS_MAX;
+                let EventRates { requests_per_second, requests_at_once, .. } = self.rates;
+                let fits = stream.bucket.takes(now, requests_per_second, requests_at_once)
+                    && waiting < QUEUED_REQUESTS_MAX;
                 let request = self.command_layout.value(stream.asking.last());
                 self.floods += u64::from(!fits);
                 stream.requests.push_back(if fits { Ok(request) } else { Err(Denial::FLOOD) });
@@ -549,9 +535,10 @@ impl<G: Requests> EventServer<G> {
             asking: Asking::new(&self.command_layout),
             requests: VecDeque::new(),
             verdicts: VecDeque::new(),
-            bucket: Bucket { micros: u64::MAX / 2, at: now },
+            bucket: Bucket::full(now),
+            questions: Bucket::full(now),
             tells_at: now,
-            purse: Purse { micros: 0, at: now, sent_bytes: 0 },
+            purse: Purse::new(now),
             hashes: VecDeque::new(),
         });
         let player = seat.player;
@@ -580,17 +567,18 @@ pub(super) fn map_of<G: Requests>(content: &G::Content, layouts: &Layouts) -> Pi
     map
 }
 
-/// A server's connections: acknowledgements ride along with what is told, and silence is no news.
-fn frugal(channel: Settings) -> Settings {
+/// Connections on which acknowledgements ride along with what is told or asked for, and silence is no news.
+pub(super) fn frugal(channel: Settings) -> Settings {
     Settings {
         keep_alive: KEEP_ALIVE,
         acknowledge_within: crate::channel::ACKNOWLEDGE_WITHIN_MAX,
+        acknowledged_within: crate::channel::ACKNOWLEDGE_WITHIN_MAX,
         ..channel
     }
 }
 
 /// When nothing was said for so long, something is.
-pub(super) const KEEP_ALIVE: Span = Span::millis(2500);
+const KEEP_ALIVE: Span = Span::millis(2500);
 
 /// What the listener said, kept until it can be acted on.
 enum Heard {

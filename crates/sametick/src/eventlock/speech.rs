@@ -3,7 +3,7 @@
 
 use super::coder::{Chance, Coder, Decoder, Encoder, Number};
 use super::ledger::{Ledger, News, Picture, RecordModel};
-use super::{Denial, RequestAnswer, RequestNumber};
+use super::{Denial, RequestAnswer, RequestNumber, TICK_LAST};
 use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::record::Layout;
 use crate::time::{Span, Time};
@@ -49,9 +49,16 @@ impl Welcome {
             time: Time::from_micros(bits.read(TIME_BITS)),
         };
         bits.finish()?;
-        let is_lawful = crate::TICK_LENGTHS.contains(&welcome.tick_length);
+        let is_lawful = crate::TICK_LENGTHS.contains(&welcome.tick_length)
+            && welcome.tick <= TICK_LAST
+            && is_within(welcome.time, welcome.tick_length);
         if is_lawful { Ok(welcome) } else { Err(Malformed) }
     }
+}
+
+/// Whether a time is one of the game's: not after its last tick.
+pub(super) fn is_within(time: Time, tick_length: Span) -> bool {
+    time <= Time::ZERO + tick_length * u64::from(TICK_LAST.0)
 }
 
 fn low_bits(time: Time) -> u64 {
@@ -218,5 +225,20 @@ impl Asking {
     /// The record of the request that was read last.
     pub(super) fn last(&self) -> &[u32] {
         &self.last
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_telling_leads_beyond_the_last_tick() {
+        let telling = |tick| Telling::new(Ledger::new(Picture::default(), Tick(tick)));
+        let message = |mut here: Telling| {
+            here.write_news(&[], (TICK_LAST, &Picture::default()), &mut News::default(), &[])
+        };
+        assert!(telling(7).read(&[], &message(telling(7))).is_ok());
+        assert_eq!(telling(8).read(&[], &message(telling(7))), Err(Malformed));
     }
 }

@@ -101,7 +101,7 @@ impl<E: Entities> Unofficial<E> {
         request: &G::Command,
     ) {
         // Two of one tick must not give their spawns the same names.
-        let tick = Tick(tick.0.max(self.asked.0.saturating_add(1)));
+        let tick = tick.max(Tick(self.asked.0.saturating_add(1)));
         self.asked = tick;
         let request = [(setting.me, Some(request.clone()))];
         // Much may be due in this step anyway: what differs is the request's doing.

@@ -2,9 +2,7 @@
 //! millisecond of virtual time.
 
 use super::party::Party;
-use super::run::{
-    FRAME_MILLIS, SERVER, STEP, Seeded, Way, arrived, conditions, packet, peer_of, send,
-};
+use super::run::{FRAME_MILLIS, Line, SERVER, STEP, Seeded, arrived, packet, peer_of, send};
 use super::{Cargo, Frame, Hand, Keys, PLAYERS_MAX, Pane, Play, Recorded, Setup, Shape, Sum};
 use crate::dice::Dice;
 use crate::entities::Layouts;
@@ -17,9 +15,7 @@ use crate::world::{PlayerId, Tick, World};
 struct Guest<G: Requests> {
     client: EventClient<G>,
     peer: Peer,
-    up: Way,
-    down: Way,
-    counted_before: [Sum; 2],
+    line: Line,
     /// What it wants, of which it asks once.
     wanted: Option<G::Command>,
     /// A request that no datagram has carried yet, by the tick it was made in; and what it was told so far.
@@ -151,16 +147,12 @@ impl<P: Play<Game: Requests>> Locked<P> {
         let guests = (1..).zip(&setup.wires).map(|(number, wire)| Guest {
             client: EventClient::open(SERVER, play.content(), Time::ZERO, &mut random),
             peer: peer_of(number),
-            up: Way::new(&setup, number << 8 | 1, wire, None),
-            down: Way::new(&setup, number << 8 | 2, wire, wire.silent),
-            counted_before: [Sum::default(); 2],
+            line: Line::new(&setup, number, wire),
             wanted: None,
             asked: None,
             told: None,
         });
-        let guests = guests.collect();
-        let begins = Time::ZERO + setup.begins;
-        let recorded = Recorded { begins, tick_length, ..Recorded::default() };
+        let (guests, recorded) = (guests.collect(), setup.blank());
         let layouts = Layouts::of::<<P::Game as Game>::Entity>();
         let (now, datagram) = (Time::ZERO, Vec::new());
         Self { play, setup, now, server, guests, random, layouts, recorded, datagram }
@@ -182,19 +174,14 @@ impl<P: Play<Game: Requests>> Locked<P> {
     pub fn finish(mut self) -> Recorded {
         self.advance(self.setup.length);
         for guest in &self.guests {
-            let now = counted(&self.server, &guest.client);
-            let channel = [0, 1].map(|way| now[way].since(guest.counted_before[way]));
-            self.recorded.sums.push([guest.up.sum(), guest.down.sum()]);
-            self.recorded.channel.push(channel);
+            guest.line.count(counted(&self.server, &guest.client), &mut self.recorded);
         }
         self.recorded
     }
 
     /// From here on these keys of A's are down.
     pub fn press(&mut self, keys: Keys) {
-        if self.is_kept() && self.setup.hand.at(Span::MAX) != Some(keys) {
-            self.setup.hand.press(self.now - self.recorded.begins, keys);
-        }
+        self.setup.press(self.now, keys);
     }
 
     /// All keys that were pressed.
@@ -214,19 +201,14 @@ impl<P: Play<Game: Requests>> Locked<P> {
     /// From here on all is kept, and counters start.
     fn begin(&mut self) {
         for guest in &mut self.guests {
-            guest.counted_before = counted(&self.server, &guest.client);
-            guest.up.begin();
-            guest.down.begin();
+            guest.line.begin(counted(&self.server, &guest.client));
         }
     }
 
     fn step(&mut self) {
+        let (now, begins) = (self.now, self.recorded.begins);
         for (guest, wire) in self.guests.iter_mut().zip(&self.setup.wires) {
-            if wire.changes(self.now, self.recorded.begins) {
-                let conditions = conditions(&wire.at(self.now, self.recorded.begins));
-                guest.up.pipe.set_conditions(conditions.clone());
-                guest.down.pipe.set_conditions(conditions);
-            }
+            guest.line.change(wire, now, begins);
         }
         let has_ticked = self.step_server();
         let millis = (self.now - Time::ZERO).as_micros() / 1000;
@@ -248,12 +230,12 @@ impl<P: Play<Game: Requests>> Locked<P> {
         let Self { server, guests, datagram, random, recorded, .. } = self;
         let mut has_heard = false;
         for (guest, player) in guests.iter_mut().zip(0..) {
-            while let Some(arrival) = guest.up.pipe.pop(now, datagram) {
+            while let Some(arrival) = guest.line.up.pipe.pop(now, datagram) {
                 has_heard = true;
-                arrived(&mut guest.up, recorded, arrival);
+                arrived(&mut guest.line.up, recorded, arrival);
                 if let Some(answer) = server.receive(now, guest.peer, datagram, random) {
                     let packet = packet(player, false, now, answer.len(), Cargo::Upkeep);
-                    send(&mut guest.down, recorded, is_kept, packet, &answer);
+                    send(&mut guest.line.down, recorded, is_kept, packet, &answer);
                 }
             }
         }
@@ -271,7 +253,7 @@ impl<P: Play<Game: Requests>> Locked<P> {
             guest.told = told[index];
             let cargo = news.map_or(Cargo::Upkeep, Cargo::Snapshot);
             let packet = packet(index as u16, false, now, datagram.len(), cargo);
-            send(&mut guest.down, recorded, is_kept, packet, datagram);
+            send(&mut guest.line.down, recorded, is_kept, packet, datagram);
         }
         let _ = server.take_events();
         server.world().tick() != before
@@ -281,8 +263,8 @@ impl<P: Play<Game: Requests>> Locked<P> {
         let (now, is_kept) = (self.now, self.is_kept());
         let guest = &mut self.guests[index];
         let mut has_heard = false;
-        while let Some(arrival) = guest.down.pipe.pop(now, &mut self.datagram) {
-            arrived(&mut guest.down, &mut self.recorded, arrival);
+        while let Some(arrival) = guest.line.down.pipe.pop(now, &mut self.datagram) {
+            arrived(&mut guest.line.down, &mut self.recorded, arrival);
             guest.client.receive(now, &mut self.datagram);
             has_heard = true;
         }
@@ -300,7 +282,7 @@ impl<P: Play<Game: Requests>> Locked<P> {
         while let Some(datagram) = guest.client.transmit(now) {
             let cargo = guest.asked.take().map_or(Cargo::Upkeep, Cargo::Commands);
             let packet = packet(index as u16, true, now, datagram.len(), cargo);
-            send(&mut guest.up, &mut self.recorded, is_kept, packet, datagram);
+            send(&mut guest.line.up, &mut self.recorded, is_kept, packet, datagram);
         }
     }
 

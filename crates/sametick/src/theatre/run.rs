@@ -80,14 +80,68 @@ impl Way {
     }
 }
 
+/// A player's line to the server, both ways of it, and what its ends had counted when the scene began.
+pub(super) struct Line {
+    pub(super) up: Way,
+    pub(super) down: Way,
+    counted_before: [Sum; 2],
+}
+
+impl Line {
+    /// The line of a player; they are counted from one.
+    pub(super) fn new(setup: &Setup, number: u64, wire: &Wire) -> Self {
+        Self {
+            up: Way::new(setup, number << 8 | 1, wire, None),
+            down: Way::new(setup, number << 8 | 2, wire, wire.silent),
+            counted_before: [Sum::default(); 2],
+        }
+    }
+
+    /// A line that is bad for a while becomes so, and good again.
+    pub(super) fn change(&mut self, wire: &Wire, now: Time, begins: Time) {
+        if wire.changes(now, begins) {
+            let conditions = conditions(&wire.at(now, begins));
+            self.up.pipe.set_conditions(conditions.clone());
+            self.down.pipe.set_conditions(conditions);
+        }
+    }
+
+    /// From here on it is counted; its ends have counted so much.
+    pub(super) fn begin(&mut self, counted: [Sum; 2]) {
+        self.counted_before = counted;
+        self.up.begin();
+        self.down.begin();
+    }
+
+    /// Takes down what it carried since, and what its ends counted.
+    pub(super) fn count(&self, counted: [Sum; 2], recorded: &mut Recorded) {
+        recorded.sums.push([self.up.sum(), self.down.sum()]);
+        recorded.channel.push([0, 1].map(|way| counted[way].since(self.counted_before[way])));
+    }
+}
+
+impl Setup {
+    /// A record in which nothing has happened yet.
+    pub(super) fn blank(&self) -> Recorded {
+        let (begins, tick_length) = (Time::ZERO + self.begins, self.rates.tick_length);
+        Recorded { begins, tick_length, ..Recorded::default() }
+    }
+
+    /// From this moment of the scene on these keys of A's are down; before it begins none is.
+    pub(super) fn press(&mut self, now: Time, keys: Keys) {
+        let begins = Time::ZERO + self.begins;
+        if now >= begins && self.hand.at(Span::MAX) != Some(keys) {
+            self.hand.press(now - begins, keys);
+        }
+    }
+}
+
 struct Guest<G: Game> {
     client: Client<G>,
     peer: Peer,
-    up: Way,
-    down: Way,
+    line: Line,
     margin_ms: Option<f64>,
     correction: f32,
-    counted_before: [Sum; 2],
 }
 
 /// A scene that is being played: for whoever takes A's keys while it goes on. What it comes to is what [`run`] makes
@@ -207,26 +261,14 @@ impl<P: Play> Running<P> {
         assert!(setup.wires.len() <= PLAYERS_MAX, "a scene has at most {PLAYERS_MAX} players");
         let mut random = Seeded(Dice::new(setup.seed, 2));
         let server = Server::open(play.content(), setup.seed, setup.rates, Time::ZERO, &mut random);
-        let guests = (1..).zip(&setup.wires).map(|(number, wire)| {
-            let way = |purpose: u64, silent: Option<(Span, Span)>| {
-                Way::new(&setup, number << 8 | purpose, wire, silent)
-            };
-            Guest {
-                client: Client::open(SERVER, play.content(), setup.view, Time::ZERO, &mut random),
-                peer: peer_of(number),
-                up: way(1, None),
-                down: way(2, wire.silent),
-                margin_ms: None,
-                correction: 0.0,
-                counted_before: [Sum::default(); 2],
-            }
+        let guests = (1..).zip(&setup.wires).map(|(number, wire)| Guest {
+            client: Client::open(SERVER, play.content(), setup.view, Time::ZERO, &mut random),
+            peer: peer_of(number),
+            line: Line::new(&setup, number, wire),
+            margin_ms: None,
+            correction: 0.0,
         });
-        let guests = guests.collect();
-        let recorded = Recorded {
-            begins: Time::ZERO + setup.begins,
-            tick_length: setup.rates.tick_length,
-            ..Recorded::default()
-        };
+        let (guests, recorded) = (guests.collect(), setup.blank());
         let layouts = Layouts::of::<<P::Game as Game>::Entity>();
         let (now, datagram) = (Time::ZERO, Vec::new());
         Self { play, setup, now, server, guests, random, layouts, recorded, datagram }
@@ -253,9 +295,7 @@ impl<P: Play> Running<P> {
 
     /// From here on these keys of A's are down.
     pub fn press(&mut self, keys: Keys) {
-        if self.is_kept() && self.setup.hand.at(Span::MAX) != Some(keys) {
-            self.setup.hand.press(self.now - self.recorded.begins, keys);
-        }
+        self.setup.press(self.now, keys);
     }
 
     /// All keys that were pressed.
@@ -272,28 +312,18 @@ impl<P: Play> Running<P> {
         self.now >= self.recorded.begins
     }
 
-    /// A line that is bad for a while becomes so, and good again.
-    fn change_lines(&mut self) {
-        for (guest, wire) in self.guests.iter_mut().zip(&self.setup.wires) {
-            if wire.changes(self.now, self.recorded.begins) {
-                let conditions = conditions(&wire.at(self.now, self.recorded.begins));
-                guest.up.pipe.set_conditions(conditions.clone());
-                guest.down.pipe.set_conditions(conditions);
-            }
-        }
-    }
-
     /// From here on all is kept, and counters start.
     fn begin(&mut self) {
         for guest in &mut self.guests {
-            guest.counted_before = counted(&self.server, &guest.client);
-            guest.up.begin();
-            guest.down.begin();
+            guest.line.begin(counted(&self.server, &guest.client));
         }
     }
 
     fn step(&mut self) {
-        self.change_lines();
+        let (now, begins) = (self.now, self.recorded.begins);
+        for (guest, wire) in self.guests.iter_mut().zip(&self.setup.wires) {
+            guest.line.change(wire, now, begins);
+        }
         let has_ticked = self.step_server();
         let millis = (self.now - Time::ZERO).as_micros() / 1000;
         let is_frame = millis.is_multiple_of(FRAME_MILLIS);
@@ -313,11 +343,11 @@ impl<P: Play> Running<P> {
         let (now, is_kept) = (self.now, self.is_kept());
         let Self { server, guests, datagram, random, recorded, setup, .. } = self;
         for (guest, player) in guests.iter_mut().zip(0..) {
-            while let Some(arrival) = guest.up.pipe.pop(now, datagram) {
-                arrived(&mut guest.up, recorded, arrival);
+            while let Some(arrival) = guest.line.up.pipe.pop(now, datagram) {
+                arrived(&mut guest.line.up, recorded, arrival);
                 if let Some(answer) = server.receive(now, guest.peer, datagram, random) {
                     let packet = packet(player, false, now, answer.len(), Cargo::Upkeep);
-                    send(&mut guest.down, recorded, is_kept, packet, &answer);
+                    send(&mut guest.line.down, recorded, is_kept, packet, &answer);
                 }
             }
         }
@@ -333,7 +363,7 @@ impl<P: Play> Running<P> {
         while let Some((to, datagram)) = server.transmit(now) {
             let Some(index) = guests.iter().position(|guest| guest.peer == to) else { continue };
             let packet = packet(index as u16, false, now, datagram.len(), cargo);
-            send(&mut guests[index].down, recorded, is_kept, packet, datagram);
+            send(&mut guests[index].line.down, recorded, is_kept, packet, datagram);
         }
         let _ = server.take_events();
         has_ticked
@@ -343,8 +373,8 @@ impl<P: Play> Running<P> {
         let (now, is_kept) = (self.now, self.is_kept());
         let guest = &mut self.guests[index];
         let mut has_heard = false;
-        while let Some(arrival) = guest.down.pipe.pop(now, &mut self.datagram) {
-            arrived(&mut guest.down, &mut self.recorded, arrival);
+        while let Some(arrival) = guest.line.down.pipe.pop(now, &mut self.datagram) {
+            arrived(&mut guest.line.down, &mut self.recorded, arrival);
             guest.client.receive(now, &mut self.datagram);
             has_heard = true;
         }
@@ -375,7 +405,7 @@ impl<P: Play> Running<P> {
         let cargo = tick.map_or(Cargo::Upkeep, Cargo::Commands);
         while let Some(datagram) = guest.client.transmit(now) {
             let packet = packet(index as u16, true, now, datagram.len(), cargo);
-            send(&mut guest.up, &mut self.recorded, is_kept, packet, datagram);
+            send(&mut guest.line.up, &mut self.recorded, is_kept, packet, datagram);
         }
         let updates = if has_heard { guest.client.observe().updates } else { Vec::new() };
         for update in updates {
@@ -421,9 +451,7 @@ impl<P: Play> Running<P> {
     /// What lines and connections have counted since the scene began.
     fn count(&mut self) {
         for guest in &self.guests {
-            self.recorded.sums.push([guest.up.sum(), guest.down.sum()]);
-            let (now, before) = (counted(&self.server, &guest.client), guest.counted_before);
-            self.recorded.channel.push([0, 1].map(|way| now[way].since(before[way])));
+            guest.line.count(counted(&self.server, &guest.client), &mut self.recorded);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What is official on a client is what the server has, as far as that client sees, whatever the network does.
 
-use crate::party::Party;
+use crate::party::{Party, TAG_BYTES};
 use crate::tanks::{FAR, Field, Order, Tank};
 use sametick::eventlock::EventRates;
 use sametick::network::{Conditions, Jitter, Loss, Outage};
@@ -138,12 +138,28 @@ fn a_quiet_world_costs_next_to_nothing() {
 }
 
 #[test]
+fn what_a_server_counts_as_sent_is_what_it_sent() {
+    let mut party = Party::new(2, 8, crate::tanks::OPEN_FIELD, EventRates::default());
+    party.run(Span::seconds(30), |_| {});
+    for (client, bytes) in party.clients.iter().zip(&party.bytes) {
+        let counted = party.server.statistics(client.me().expect("in the game"));
+        let counted = counted.expect("it is connected");
+        // Besides: seals, which are not counted here, and IP and UDP, which are counted there.
+        let besides = (28 + TAG_BYTES as u64) * counted.packets_sent;
+        assert_eq!(counted.bytes_sent - besides, bytes[0]);
+    }
+}
+
+#[test]
 fn a_budget_is_kept_and_everyone_is_still_told_all() {
     let busy = |bytes_per_second: Option<u32>| {
         let rates = EventRates { bytes_per_second, ..EventRates::default() };
         let mut party = Party::new(4, 21, crate::tanks::OPEN_FIELD, rates);
         party.run(Span::seconds(3), |_| {});
-        let sent = |party: &Party| party.bytes.iter().map(|bytes| bytes[0]).sum::<u64>();
+        let sent = |party: &Party| {
+            let seals = party.packets * TAG_BYTES as u64;
+            seals + party.bytes.iter().map(|bytes| bytes[0]).sum::<u64>()
+        };
         let (before, dice) = (sent(&party), &mut Dice::new(1, 1));
         party.run(Span::seconds(60), |party| {
             if (party.now - Time::ZERO).as_micros().is_multiple_of(200_000) {

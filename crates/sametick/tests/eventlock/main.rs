@@ -3,6 +3,7 @@
 
 mod agreement;
 mod clocks;
+mod hostile;
 mod party;
 mod requests;
 mod scenes;

@@ -15,7 +15,7 @@ impl Random for Seeded {
 }
 
 /// What sealing a packet adds behind it.
-const TAG_BYTES: usize = 16;
+pub(crate) const TAG_BYTES: usize = 16;
 
 pub(crate) struct Party {
     pub(crate) now: Time,
@@ -31,6 +31,8 @@ pub(crate) struct Party {
     pub(crate) trace: Option<Vec<Vec<Vec<u8>>>>,
     /// Bytes that the server sent to each, and each to the server; the tags of their seals are not counted.
     pub(crate) bytes: Vec<[u64; 2]>,
+    /// How many datagrams it sent to all: each has a seal.
+    pub(crate) packets: u64,
 }
 
 pub(crate) fn line(ping: u64, loss: f64) -> Conditions {
@@ -79,6 +81,7 @@ impl Party {
             random,
             trace,
             bytes,
+            packets: 0,
         }
     }
 
@@ -116,6 +119,7 @@ impl Party {
             let host = self.network.host_at(to);
             if let Some(index) = self.hosts.iter().position(|other| Some(*other) == host) {
                 self.bytes[index][0] += (datagram.len() - TAG_BYTES) as u64;
+                self.packets += 1;
                 if let Some(trace) = &mut self.trace {
                     trace[index].push(datagram.to_vec());
                 }

@@ -12,7 +12,7 @@ const B: usize = 2;
 fn under(name: &str) -> Recorded {
     let scene = Bridge::default();
     let lockstep = lockstep::Setup::named(name);
-    assert_eq!(lockstep.is_none(), name == "event_lock", "there is no {name}");
+    assert_eq!(lockstep.is_none(), name == "netstorm", "there is no {name}");
     run_locked(&scene, &Setup { lockstep, ..scene.poster().setup() })
 }
 
@@ -28,7 +28,7 @@ fn is_unofficial(shown: &Recorded, frame: usize, pane: usize) -> bool {
 
 #[test]
 fn a_squad_sets_out_at_once_where_it_was_ordered_and_arrives_everywhere_at_one_time() {
-    let shown = under("event_lock");
+    let shown = under("netstorm");
     let [server, own, other] = [SERVER, A, B].map(|pane| waits(&shown, pane));
     assert!(own <= TICK * 2, "{own} on A's own screen");
     assert!(own < server && server <= TICK * 4, "{server} on the server");
@@ -42,7 +42,7 @@ fn a_squad_sets_out_at_once_where_it_was_ordered_and_arrives_everywhere_at_one_t
 
 #[test]
 fn what_is_hoped_for_is_marked_on_the_screen_of_who_hopes_and_until_the_server_agrees() {
-    let shown = under("event_lock");
+    let shown = under("netstorm");
     let [from, until] = [sets_out(&shown, A).unwrap(), arrives(&shown, SERVER).unwrap()];
     assert!(is_unofficial(&shown, from, A));
     let marked = (0..shown.frames.len()).filter(|frame| is_unofficial(&shown, *frame, A));
@@ -64,7 +64,7 @@ fn what_is_hoped_for_is_marked_on_the_screen_of_who_hopes_and_until_the_server_a
 
 #[test]
 fn in_lockstep_nothing_moves_until_bs_line_has_answered() {
-    let locked = waits(&under("event_lock"), A);
+    let locked = waits(&under("netstorm"), A);
     let shown = under("doom1993");
     let own = waits(&shown, A);
     assert!(own >= Span::millis(250) && own > locked * 2, "{own}, under event locking {locked}");
@@ -75,7 +75,7 @@ fn in_lockstep_nothing_moves_until_bs_line_has_answered() {
 
 #[test]
 fn a_stops_at_the_moment_at_which_it_hopes_and_b_knows_nothing() {
-    let (scene, shown) = (Bridge::default(), under("event_lock"));
+    let (scene, shown) = (Bridge::default(), under("netstorm"));
     let moment = scene.moment(&shown).expect("it has one");
     assert!(is_unofficial(&shown, moment.frame, A), "{moment:?}");
     assert!(moment.frame < sets_out(&shown, B).unwrap(), "{moment:?}");
@@ -84,7 +84,7 @@ fn a_stops_at_the_moment_at_which_it_hopes_and_b_knows_nothing() {
 
 #[test]
 fn what_the_lines_carried_is_what_the_connections_counted() {
-    for name in ["event_lock", "doom1993"] {
+    for name in ["netstorm", "doom1993"] {
         let shown = under(name);
         for (sums, counted) in shown.sums.iter().zip(&shown.channel) {
             for (sum, counted) in sums.iter().zip(counted) {
@@ -98,12 +98,12 @@ fn what_the_lines_carried_is_what_the_connections_counted() {
 
 #[test]
 fn one_order_is_one_request_and_one_run_is_like_another() {
-    let shown = under("event_lock");
+    let shown = under("netstorm");
     let asked = |player: u16| {
         let packets = shown.packets.iter().filter(|packet| packet.player == PlayerId(player));
         packets.filter(|packet| matches!(packet.cargo, Cargo::Commands(_))).count()
     };
     assert_eq!([asked(0), asked(1)], [1, 1]);
     assert!(shown.packets.iter().any(|packet| matches!(packet.cargo, Cargo::Snapshot(_))));
-    assert_eq!(shown.trace(), under("event_lock").trace());
+    assert_eq!(shown.trace(), under("netstorm").trace());
 }

@@ -8,6 +8,7 @@ use sametick::network::{Host, Network};
 use sametick::{Dice, Span, Time};
 use sametick_islands::bot::Bot;
 use sametick_islands::{Content, Islands, TICK};
+use std::collections::VecDeque;
 
 struct Stage {
     network: Network,
@@ -18,6 +19,10 @@ struct Stage {
     bots: Vec<Bot>,
     random: Seeded,
     traffic: Traffic,
+    /// When each player asked for what is not answered yet, oldest first.
+    asked: Vec<VecDeque<Time>>,
+    /// How long answers took, of all but the last player, after the first minute.
+    answer_ms: Vec<f64>,
 }
 
 pub(super) fn play(options: &Options) -> Seen {
@@ -45,6 +50,8 @@ pub(super) fn play(options: &Options) -> Seen {
         bots: bots.collect(),
         random,
         traffic: Traffic::new(options.seconds, options.players),
+        asked: vec![VecDeque::new(); usize::from(options.players)],
+        answer_ms: Vec::new(),
     };
     let (mut census, mut screens) = (Census::default(), Screens::new(stage.clients.len()));
     let (mut stall, mut verified, mut compared) = (0, true, 0);
@@ -64,7 +71,14 @@ pub(super) fn play(options: &Options) -> Seen {
         now += LOOK;
     }
     let asked = u64::from(options.seconds - 60) * u64::from(options.players);
+    let answer_ms = &mut stage.answer_ms;
+    answer_ms.sort_by(f64::total_cmp);
+    let share = |share: f64| {
+        answer_ms.get((answer_ms.len() as f64 * share) as usize).copied().unwrap_or(0.0)
+    };
+    let answers = vec![("answer_ms_median", share(0.5)), ("answer_ms_p95", share(0.95))];
     Seen {
+        answers,
         traffic: stage.traffic,
         units_alive_min: census.least.unwrap_or(0),
         units_under_fire_mean: census.under_fire_mean(),
@@ -100,8 +114,15 @@ impl Stage {
                 let request = self.bots[index].think(world, me, content);
                 if !request.is_nothing() {
                     // What cannot be done any more is thought about again.
-                    let _ = client.request(now, request);
+                    if client.request(now, request).is_ok() {
+                        self.asked[index].push_back(now);
+                    }
                 }
+            }
+            for _ in client.take_answers() {
+                let waited = self.asked[index].pop_front().map(|asked| now - asked);
+                let is_counted = index + 1 < self.hosts.len() && at >= Span::seconds(60);
+                self.answer_ms.extend(waited.filter(|_| is_counted).map(Span::as_millis_f64));
             }
             while let Some(datagram) = client.transmit(now) {
                 self.traffic.client_sent(at, index, datagram);

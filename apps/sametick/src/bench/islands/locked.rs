@@ -5,7 +5,7 @@ use super::traffic::Traffic;
 use super::{Census, LOOK, Options, Screens, Seen};
 use crate::bench::served::Seeded;
 use sametick::lockstep::{Identity, Mesh, Role, Setup};
-use sametick::{Dice, Peer, Span, Tick, Time};
+use sametick::{Dice, Peer, Span, Tick, Time, World};
 use sametick_islands::bot::Bot;
 use sametick_islands::{Content, Islands, TICK};
 
@@ -65,16 +65,17 @@ pub(super) fn play(options: &Options) -> Seen {
         units_under_fire_mean: census.under_fire_mean(),
         stall_ticks_others_max: stall,
         verified,
+        answers: Vec::new(),
     }
 }
 
-/// The tick that all have stepped, if they had the same world after it.
+/// The last tick that all have stepped, if everyone is there and had the same world after it.
 fn agreed_at(players: &[Mesh<Islands>]) -> Option<Tick> {
-    let worlds = players.iter().filter_map(|player| player.game().world());
-    let known = worlds.map(|world| world.tick()).min()?;
-    let mut hashes = players.iter().filter_map(|player| player.game().hash_of(known));
-    let first = hashes.next()?;
-    hashes.all(|hash| hash == first).then_some(known)
+    let ticks = players.iter().map(|player| player.game().world().map(World::tick));
+    let known = ticks.collect::<Option<Vec<Tick>>>()?.into_iter().min()?;
+    let hashes = players.iter().map(|player| player.game().hash_of(known));
+    let hashes: Vec<u32> = hashes.collect::<Option<_>>()?;
+    hashes.iter().all(|hash| *hash == hashes[0]).then_some(known)
 }
 
 /// The first founds the game and is its server, the others join.
