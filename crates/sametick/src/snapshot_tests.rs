@@ -507,7 +507,7 @@ fn a_part_whose_base_was_only_said_to_be_there_is_passed_over_and_is_not_malform
         parts.remove(0)
     });
     let mut is_taken = |part: &[u8]| {
-        let read = tables.read(&mut BitReader::new(part), wire.all());
+        let read = tables.read(BitReader::new(part), wire.all(), Default::default());
         read.expect("it is whole").is_some()
     };
     assert!(!is_taken(&based_on_it));
@@ -545,7 +545,7 @@ fn what_comes_into_sight_is_shown_as_it_is(seed: u64, (loss, budget): (f64, usiz
             if dice.chance(loss) {
                 continue;
             }
-            let read = tables.read(&mut BitReader::new(&part), wire.all());
+            let read = tables.read(BitReader::new(&part), wire.all(), Default::default());
             let part = read.expect("it is whole").expect("its base is there");
             screen.take_slots(part.table, part.slots, &part.held, wire.all());
         }

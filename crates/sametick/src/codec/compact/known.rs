@@ -6,9 +6,9 @@ use super::space::{Motion, Rumour, Space};
 use super::tables::KindTables;
 use super::tree::{FRACTION_BITS, Features, INPUTS, Inputs};
 use super::turn::Turn;
-use super::walk::Lineage;
+use super::records::Records;
 use crate::record::Layout;
-use crate::table::{Head, Table};
+use crate::table::Head;
 use feature as f;
 
 /// The places of the features.
@@ -72,8 +72,8 @@ pub(super) struct Recent {
 
 const ONE: i32 = 1 << FRACTION_BITS;
 
-pub(super) fn place_of(
-    base: &Table,
+pub(super) fn place_of<'a>(
+    base: impl Records<'a>,
     layouts: &[Layout],
     plan: &Plan,
     slot: usize,
@@ -113,7 +113,7 @@ pub(super) fn scaled(steps: i32) -> i32 {
 
 impl Entity<'_> {
     /// What is known before anything of it is coded.
-    pub(super) fn introduce(&mut self, space: &Space, lineage: &Lineage<'_>, changed_lately: i32) {
+    pub(super) fn introduce(&mut self, space: &Space, spans: &[u32; 3], changed_lately: i32) {
         let differences = |left: &[u32], right: &[u32]| {
             let pairs = left.iter().zip(right);
             pairs.fold(0, |count, (left, right)| count + i32::from(left != right))
@@ -149,7 +149,7 @@ impl Entity<'_> {
                 let (velocity, older) = velocities(
                     at.wrapping_sub(before),
                     before.wrapping_sub(earlier),
-                    &lineage.spans,
+                    spans,
                 );
                 speed += velocity.abs() >> 2;
                 acceleration += (velocity - older).abs() >> 2;

@@ -4,6 +4,7 @@
 use super::known::{Entity, KEYS, Recent, class, distance, feature as f, place_of, scaled};
 use super::plan::{Mode, NONE, float_range, from_order, to_order};
 use super::range::RAW_BITS_MAX;
+use super::records::{Past, Records};
 use super::space::{Motion, Rumour, Space};
 use super::tables::Tables;
 use super::tree::{FRACTION_BITS, Features, FlagModel, Inputs, NumberModel};
@@ -12,6 +13,7 @@ use crate::entity::EntityId;
 use crate::record::{Layout, ROW_WORDS};
 use crate::slots::{CHUNK_SLOTS, Slots, places};
 use crate::table::{Head, Table};
+use std::ops::Range;
 
 /// What both ends have: the base, and what was known before it, as far as both still hold that.
 #[derive(Clone, Copy, Debug)]
@@ -56,8 +58,12 @@ pub(crate) enum Part {
     Stranger,
     Generation,
     Kind,
+    /// Whether an entity may have changed and is not told of now.
+    Held,
     /// Whether an entity changed.
     Changed,
+    /// What stands before the entities of a part.
+    Heading,
     /// Whether any of the words that rarely change did.
     Rare,
     /// A word's number.
@@ -98,12 +104,23 @@ pub(crate) struct Memory {
     heads: Vec<(u16, Head)>,
     recent: Vec<Vec<Recent>>,
     row: Vec<u32>,
+    held: HeldModels,
 }
 
-pub(crate) struct Walk<'a, P> {
+/// Whether somebody is held back, of those who moved before and of others. No recording says how often.
+#[derive(Debug)]
+struct HeldModels([FlagModel; 2]);
+
+impl Default for HeldModels {
+    fn default() -> Self {
+        Self([FlagModel::constant(10_000), FlagModel::constant(32_768)])
+    }
+}
+
+pub(crate) struct Walk<'a, P, R> {
     pub(crate) layouts: &'a [Layout],
     pub(crate) tables: &'a Tables,
-    pub(crate) lineage: &'a Lineage<'a>,
+    pub(crate) lineage: Past<R>,
     pub(crate) memory: &'a mut Memory,
     pub(crate) port: &'a mut P,
     changed_lately: i32,
@@ -113,11 +130,11 @@ const ONE: i32 = 1 << FRACTION_BITS;
 /// From farther away nobody is taken along.
 const LED_MAX: i32 = 1 << 20;
 
-impl<'a, P: Port> Walk<'a, P> {
+impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
     pub(crate) fn new(
         layouts: &'a [Layout],
         tables: &'a Tables,
-        lineage: &'a Lineage<'a>,
+        lineage: Past<R>,
         memory: &'a mut Memory,
         port: &'a mut P,
     ) -> Self {
@@ -132,12 +149,43 @@ impl<'a, P: Port> Walk<'a, P> {
     }
 
     /// Walks a whole snapshot: from `truth`, or into `now`, which is a copy of the base.
-    pub(crate) fn snapshot(&mut self, truth: Option<&'a Table>, mut now: Option<&mut Table>) {
-        let base = self.lineage.base;
-        let visible = self.sight(truth.map(|truth| &truth.visible));
+    pub(crate) fn snapshot(&mut self, truth: Option<R>, now: Option<&mut Table>) {
+        let chunks = self.chunks(truth.map(R::visible));
+        let is_more = chunks > used(self.lineage.base.visible());
+        let mut visible = Slots::default();
+        self.sight(0..chunks, truth, &mut visible);
+        // More chunks are there for somebody in the last.
+        if is_more && used(&visible) != chunks {
+            self.port.fail();
+        }
+        self.told(0..chunks, visible, (truth, now), None);
+    }
+
+    /// Walks those of some chunks, the rest being as in the base. Where some are `held` back it is said who; they are
+    /// given, or found.
+    pub(crate) fn part(
+        &mut self,
+        chunks: Range<usize>,
+        truth: Option<R>,
+        now: Option<&mut Table>,
+        held: Option<&mut Slots>,
+    ) {
+        let mut visible = self.lineage.base.visible().clone();
+        self.sight(chunks.clone(), truth, &mut visible);
+        self.told(chunks, visible, (truth, now), held);
+    }
+
+    /// Walks all who are in sight.
+    fn told(
+        &mut self,
+        chunks: Range<usize>,
+        visible: Slots,
+        (truth, mut now): (Option<R>, Option<&mut Table>),
+        mut held: Option<&mut Slots>,
+    ) {
         let mut heads = std::mem::take(&mut self.memory.heads);
         heads.clear();
-        self.heads(truth, &visible, &mut heads);
+        self.heads(chunks, truth, &visible, &mut heads);
         if !self.port.failed() {
             self.arrange(&heads);
             for index in 0..self.memory.order.len() {
@@ -145,7 +193,7 @@ impl<'a, P: Port> Walk<'a, P> {
                 let (slot, head) = heads[usize::from(place)];
                 let layout = &self.layouts[usize::from(head.kind)];
                 let words = truth.map(|truth| truth.record(usize::from(slot), layout));
-                let changed = self.entity(usize::from(slot), head, words);
+                let changed = self.entity(usize::from(slot), head, words, held.as_deref_mut());
                 if self.port.failed() {
                     break;
                 }
@@ -155,40 +203,41 @@ impl<'a, P: Port> Walk<'a, P> {
                 }
             }
         }
-        debug_assert!(base.visible.len() <= crate::ENTITY_SLOTS_MAX);
         self.memory.heads = heads;
         if let Some(now) = now {
             now.visible = visible;
         }
     }
 
+    /// How many chunks there are.
+    fn chunks(&mut self, truth: Option<&Slots>) -> usize {
+        let (known, actual) = (used(self.lineage.base.visible()), truth.map_or(0, used));
+        let features = Features::default();
+        let general = &self.tables.general;
+        let about = Subject { kind: None, part: Part::MoreChunks };
+        if !self.port.flag(about, &general.more_chunks, &features, actual > known) {
+            return known;
+        }
+        let chunks = self.port.raw(about, 8, actual as u32) as usize;
+        if chunks <= known || chunks * CHUNK_SLOTS > crate::ENTITY_SLOTS_MAX {
+            self.port.fail();
+            return 0;
+        }
+        chunks
+    }
+
     /// Who is in sight.
-    fn sight(&mut self, truth: Option<&Slots>) -> Slots {
-        let base = &self.lineage.base.visible;
-        let used = |slots: &Slots| {
-            slots.chunks().iter().rposition(|chunk| *chunk != 0).map_or(0, |last| last + 1)
-        };
-        let (known, actual) = (used(base), truth.map_or(0, used));
+    fn sight(&mut self, chunks: Range<usize>, truth: Option<R>, visible: &mut Slots) {
+        let base = self.lineage.base.visible();
         let mut features = Features::default();
         let general = &self.tables.general;
-        let about = |part| Subject { kind: None, part };
-        let mut chunks = known;
-        if self.port.flag(about(Part::MoreChunks), &general.more_chunks, &features, actual > known)
-        {
-            chunks = self.port.raw(about(Part::MoreChunks), 8, actual as u32) as usize;
-            if chunks <= known || chunks * CHUNK_SLOTS > crate::ENTITY_SLOTS_MAX {
-                self.port.fail();
-                return Slots::default();
-            }
-        }
-        let mut visible = Slots::default();
-        let is_more = chunks > known;
-        for chunk in 0..chunks {
+        let about = Subject { kind: None, part: Part::SameSight };
+        for chunk in chunks {
             let was = base.chunks().get(chunk).copied().unwrap_or(0);
-            let is = truth.and_then(|truth| truth.chunks().get(chunk)).copied().unwrap_or(0);
+            let is = truth.and_then(|truth| truth.visible().chunks().get(chunk)).copied();
+            let is = is.unwrap_or(0);
             features[0] = was.count_ones().cast_signed();
-            let same =
-                self.port.flag(about(Part::SameSight), &general.same_sight, &features, is == was);
+            let same = self.port.flag(about, &general.same_sight, &features, is == was);
             features[1] = i32::from(same);
             let now = if same { was } else { self.chunk_sight(chunk, was, is) };
             if !same && now == was {
@@ -196,11 +245,6 @@ impl<'a, P: Port> Walk<'a, P> {
             }
             visible.set_chunk(chunk, now);
         }
-        // More chunks are there for somebody in the last.
-        if is_more && used(&visible) != chunks {
-            self.port.fail();
-        }
-        visible
     }
 
     fn chunk_sight(&mut self, chunk: usize, was: u32, is: u32) -> u32 {
@@ -210,7 +254,7 @@ impl<'a, P: Port> Walk<'a, P> {
             let slot = chunk * CHUNK_SLOTS + place;
             let head = self.lineage.base.head(slot);
             let was_visible = was >> place & 1 != 0;
-            let before = self.lineage.before.is_some_and(|table| table.visible.contains(slot));
+            let before = self.lineage.before.is_some_and(|table| table.visible().contains(slot));
             features[0] = i32::from(was_visible);
             features[1] = head.map_or(-1, |head| i32::from(head.kind));
             features[2] = i32::from(before);
@@ -227,10 +271,17 @@ impl<'a, P: Port> Walk<'a, P> {
     }
 
     /// Who stands in each slot in sight.
-    fn heads(&mut self, truth: Option<&Table>, visible: &Slots, heads: &mut Vec<(u16, Head)>) {
+    fn heads(
+        &mut self,
+        chunks: Range<usize>,
+        truth: Option<R>,
+        visible: &Slots,
+        heads: &mut Vec<(u16, Head)>,
+    ) {
         let base = self.lineage.base;
         let mut features = Features::default();
-        for (chunk, members) in visible.chunks().iter().enumerate() {
+        let all = visible.chunks().iter().enumerate();
+        for (chunk, members) in all.take(chunks.end).skip(chunks.start) {
             let first = chunk * CHUNK_SLOTS;
             let known = places(*members).filter(|place| base.head(first + place).is_some());
             let known = known.fold(0u32, |known, place| known | 1 << place);
@@ -250,7 +301,7 @@ impl<'a, P: Port> Walk<'a, P> {
                 if let Some(old) = head.filter(|_| any) {
                     let mut asked = Features::default();
                     asked[0] = i32::from(old.kind);
-                    asked[1] = i32::from(base.visible.contains(slot));
+                    asked[1] = i32::from(base.visible().contains(slot));
                     let model = &self.tables.general.stranger;
                     is_stranger =
                         self.port.flag(about(Part::Stranger), model, &asked, differs(place));
@@ -335,16 +386,22 @@ impl<'a, P: Port> Walk<'a, P> {
     }
 
     /// Codes one entity into the row; says whether it changed.
-    fn entity(&mut self, slot: usize, head: Head, truth: Option<&'a [u32]>) -> bool {
+    fn entity(
+        &mut self,
+        slot: usize,
+        head: Head,
+        truth: Option<&'a [u32]>,
+        held: Option<&mut Slots>,
+    ) -> bool {
         let tables: &'a Tables = self.tables;
         let layouts: &'a [Layout] = self.layouts;
         let layout = &layouts[usize::from(head.kind)];
         let tables = &tables.kinds[usize::from(head.kind)];
         let plan = &tables.plan;
-        let lineage = self.lineage;
+        let lineage = &self.lineage;
         let is_known = lineage.base.head(slot) == Some(head);
         let base = if is_known { lineage.base.record(slot, layout) } else { layout.initial() };
-        let older = |table: Option<&'a Table>, newer: &'a [u32]| {
+        let older = |table: Option<R>, newer: &'a [u32]| {
             let table = table.filter(|table| is_known && table.head(slot) == Some(head));
             table.map_or(newer, |table| table.record(slot, layout))
         };
@@ -364,13 +421,22 @@ impl<'a, P: Port> Walk<'a, P> {
             led: [0; 3],
             motion: Motion::default(),
         };
-        let was_visible = lineage.base.visible.contains(slot);
+        let was_visible = lineage.base.visible().contains(slot);
         entity.known[f::ACQUAINTANCE] = if is_known { i32::from(!was_visible) } else { 2 };
         entity.known[f::SPAN] = lineage.spans[0].min(64).cast_signed();
-        entity.introduce(&self.memory.space, lineage, self.changed_lately);
+        entity.introduce(&self.memory.space, &lineage.spans, self.changed_lately);
         let is_changed = truth.is_some_and(|truth| truth != base);
         let about = Subject { kind: Some(head.kind), part: Part::Changed };
         if is_known {
+            if let Some(held) = held {
+                let model = &self.memory.held.0[usize::from(entity.known[f::CHANGED_BEFORE] > 0)];
+                let about = Subject { kind: Some(head.kind), part: Part::Held };
+                let is_held = held.contains(slot);
+                if self.port.flag(about, model, &entity.known, is_held) {
+                    held.insert(slot);
+                    return false;
+                }
+            }
             let changed = self.port.flag(about, &tables.changed, &entity.known, is_changed);
             self.changed_lately += ((i32::from(changed) << 8) - self.changed_lately) / 8;
             if !changed {
@@ -602,4 +668,9 @@ impl<'a, P: Port> Walk<'a, P> {
             self.note(entity, word, missed, i32::from(value != entity.base[word]));
         }
     }
+}
+
+/// How many chunks a set has up to its last member.
+fn used(slots: &Slots) -> usize {
+    slots.chunks().iter().rposition(|chunk| *chunk != 0).map_or(0, |last| last + 1)
 }
