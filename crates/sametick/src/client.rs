@@ -71,6 +71,7 @@ pub struct Client<G: Game> {
     pub(crate) route: Box<Route<G::Entity>>,
     /// For servers that send compact snapshots.
     tables: Option<Arc<Tables>>,
+    reads_compact: bool,
 }
 
 enum Half<G: Game> {
@@ -105,6 +106,7 @@ impl<G: Game> Client<G> {
             was_denied: false,
             route: Route::new(random),
             tables: None,
+            reads_compact: true,
         }
     }
 
@@ -112,6 +114,12 @@ impl<G: Game> Client<G> {
     /// [`codec`](Client::codec) tells what came of it.
     pub fn with_tables(mut self, tables: impl Into<Arc<Tables>>) -> Self {
         self.tables = Some(tables.into());
+        self
+    }
+
+    /// Gets plain snapshots, whatever the server offers.
+    pub fn plain_only(mut self) -> Self {
+        self.reads_compact = false;
         self
     }
 
@@ -446,7 +454,7 @@ impl<G: Game> Client<G> {
     }
 
     fn begin(&mut self, now: Time, welcome: &[u8], content: G::Content) -> bool {
-        let tables = self.tables.as_ref();
+        let tables = self.reads_compact.then_some(self.tables.as_ref());
         let half = SnapshotClient::with_tables(welcome, content, self.view, now, tables);
         let Ok(half) = half else { return false };
         self.events.push(ClientEvent::Joined(half.me));

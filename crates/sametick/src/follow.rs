@@ -106,16 +106,16 @@ impl<G: Game> SnapshotClient<G> {
         view: View,
         now: Time,
     ) -> Result<Self, Malformed> {
-        Self::with_tables(welcome, content, view, now, None)
+        Self::with_tables(welcome, content, view, now, Some(None))
     }
 
-    /// The same with tables for the compact codec.
+    /// The same with tables for the compact codec, or without that codec.
     pub(crate) fn with_tables(
         welcome: &[u8],
         content: G::Content,
         view: View,
         now: Time,
-        tables: Option<&Arc<Tables>>,
+        tables: Option<Option<&Arc<Tables>>>,
     ) -> Result<Self, Malformed> {
         let Welcome {
             game_id,

@@ -25,10 +25,11 @@ pub enum Agreed {
 }
 
 impl Agreed {
-    /// What comes of an offer, and the tables to read with. Those that are built in everyone has.
+    /// What comes of an offer, and the tables to read with. Those that are built in everyone has who wants to read
+    /// compact snapshots.
     pub(crate) fn on(
         offered: Option<u64>,
-        ours: Option<&Arc<Tables>>,
+        ours: Option<Option<&Arc<Tables>>>,
         layouts: &[Layout],
     ) -> (Self, Option<Arc<Tables>>) {
         let Some(wanted) = offered else { return (Self::Plain, None) };
@@ -36,7 +37,10 @@ impl Agreed {
         let suits = |tables: &Arc<Tables>| {
             tables.hash() == wanted && tables.check(layouts).is_ok()
         };
-        match ours.cloned().filter(suits).or_else(|| built_in().filter(suits)) {
+        let ours_or_built_in =
+            ours.and_then(|ours| ours.cloned().filter(suits).or_else(|| built_in().filter(suits)));
+        let ours = ours.flatten();
+        match ours_or_built_in {
             Some(tables) => (Self::Compact { tables: wanted }, Some(tables)),
             None => (Self::Refused { wanted, ours: ours.map(|tables| tables.hash()) }, None),
         }

@@ -76,7 +76,7 @@ fn simulation(
     let mut server = SnapshotServer::<Yard>::new((), seed, Rates::default(), Time::ZERO);
     server.use_tables(Arc::clone(servers)).expect("they are of this game");
     Simulation::with(server, seed, clients, |welcome| {
-        SnapshotClient::with_tables(welcome, (), View::default(), Time::ZERO, theirs)
+        SnapshotClient::with_tables(welcome, (), View::default(), Time::ZERO, Some(theirs))
             .expect("a lawful welcome")
     })
 }

@@ -53,7 +53,6 @@ fn name(subject: Subject, layouts: &[Layout]) -> String {
         Part::Generation => "which generation".into(),
         Part::Kind => "which kind".into(),
         Part::Held => "whether it is held back".into(),
-        Part::Heading => "heading".into(),
         Part::Changed => "whether it changed".into(),
         Part::Rare => "whether a rare field changed".into(),
         Part::Word(index) => word(index),

@@ -62,8 +62,6 @@ pub(crate) enum Part {
     Held,
     /// Whether an entity changed.
     Changed,
-    /// What stands before the entities of a part.
-    Heading,
     /// Whether any of the words that rarely change did.
     Rare,
     /// A word's number.
