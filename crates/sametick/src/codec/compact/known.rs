@@ -3,11 +3,11 @@
 
 use super::plan::{Mode, NONE, Plan};
 use super::space::{Motion, Rumour, Space};
-use super::tables::KindTables;
+use super::tables::{KindTables, WordCode};
 use super::tree::{FRACTION_BITS, Features, INPUTS, Inputs};
 use super::turn::Turn;
 use super::records::Records;
-use crate::record::Layout;
+use crate::record::{Layout, ROW_WORDS, Row};
 use crate::table::Head;
 use feature as f;
 
@@ -176,37 +176,45 @@ impl Entity<'_> {
             if self.rumour.count > 0 { self.rumour.error } else { -1 };
     }
 
-    /// What a word's prediction is a sum of.
+    /// What a word's number is, and what its prediction is a sum of, as far as that weighs or is asked about.
+    #[inline(always)]
     pub(super) fn inputs(
         &mut self,
+        code: &WordCode,
         word: usize,
         spans: &[u32; 3],
-        row: &[u32],
+        row: &Row,
         recent: i32,
-    ) -> Inputs {
-        let mode = self.plan.modes[word];
-        let [at, before, earlier] =
-            [self.base, self.before, self.earlier].map(|words| mode.number(words[word]));
-        let (velocity, older) =
-            velocities(mode.distance(before, at), mode.distance(earlier, before), spans);
+        all: bool,
+    ) -> (i32, Inputs) {
+        let mode = code.mode;
+        let at = mode.number(self.base[word]);
         let mut inputs = [0; INPUTS];
-        inputs[0] = velocity;
-        inputs[1] = velocity - older;
-        let rate = self.plan.rates[word];
-        let mut rate_change = 0;
-        if rate != NONE {
-            let rate = usize::from(rate);
-            let rate_mode = self.plan.modes[rate];
-            let span = spans[0].min(256).cast_signed();
-            let limit = |rate: i32| rate.clamp(-(1 << 18), 1 << 18);
-            let [old, new] = [self.base[rate], row[rate]].map(|word| limit(rate_mode.number(word)));
-            inputs[2] = old * span;
-            inputs[3] = new * span;
-            rate_change = new - old;
+        if all || code.asks_speed {
+            let before = mode.number(self.before[word]);
+            let earlier = mode.number(self.earlier[word]);
+            let last = mode.distance(before, at);
+            let (velocity, older) = velocities(last, mode.distance(earlier, before), spans);
+            inputs[0] = velocity;
+            inputs[1] = velocity - older;
+            inputs[13] = last.signum() * ONE;
         }
-        self.known[f::RATE_CHANGE] = rate_change.abs();
-        if self.is_place(word) {
-            let axis = word - usize::from(self.plan.place);
+        if all || code.asks_rate {
+            let mut rate_change = 0;
+            if let Some((rate, rate_mode)) = code.rate {
+                let rate = usize::from(rate);
+                let span = spans[0].min(256).cast_signed();
+                let limit = |rate: i32| rate.clamp(-(1 << 18), 1 << 18);
+                let old = limit(rate_mode.number(self.base[rate]));
+                let new = limit(rate_mode.number(row[rate % ROW_WORDS]));
+                inputs[2] = old * span;
+                inputs[3] = new * span;
+                rate_change = new - old;
+            }
+            self.known[f::RATE_CHANGE] = rate_change.abs();
+        }
+        if let Some(axis) = code.axis {
+            let axis = usize::from(axis) % 3;
             inputs[4] = self.led[axis];
             inputs[5] = self.rumour.by[axis];
             inputs[6] = self.rumour.swung[axis];
@@ -216,14 +224,11 @@ impl Entity<'_> {
         inputs[9] = scaled(self.known[f::RESIDUAL_BEFORE]);
         inputs[10] = recent;
         inputs[11] = ONE;
-        inputs[12] = scaled(mode.distance(mode.number(self.layout.initial()[word]), at));
-        inputs[13] = mode.distance(before, at).signum() * ONE;
-        inputs
-    }
-
-    pub(super) fn is_place(&self, word: usize) -> bool {
-        let first = usize::from(self.plan.place);
-        self.plan.place != NONE && (first..first + 3).contains(&word)
+        if all || code.inputs & 1 << 12 != 0 {
+            let initial = mode.number(self.layout.initial()[word]);
+            inputs[12] = scaled(mode.distance(initial, at));
+        }
+        (at, inputs)
     }
 
     pub(super) fn turn_inputs(
@@ -269,33 +274,48 @@ impl Entity<'_> {
     pub(super) fn prepare(
         &mut self,
         inputs: &Inputs,
-        predicted: i32,
-        steps: i32,
-        at: i32,
-        recent: Recent,
+        (predicted, steps, at): (i32, i32, i32),
+        recent: &Recent,
+        asks_speed: bool,
     ) {
         let known = &mut self.known;
         known[f::PREDICTED] = steps;
         known[f::PREDICTED_SIZE] = predicted.abs();
         known[f::FRACTION] = predicted.wrapping_sub(steps << FRACTION_BITS);
-        known[f::SPEED] = inputs[0].abs();
-        known[f::ACCELERATION] = inputs[1].abs();
-        known[f::SPREAD] = predicted.wrapping_sub(inputs[0]).saturating_abs();
+        if asks_speed {
+            known[f::SPEED] = inputs[0].abs();
+            known[f::ACCELERATION] = inputs[1].abs();
+            known[f::SPREAD] = predicted.wrapping_sub(inputs[0]).saturating_abs();
+        }
         known[f::VALUE] = at;
         known[f::RECENT_SIZE] = recent.size;
         known[f::RECENT] = recent.residual;
     }
 
+    /// Takes in what a word's prediction missed.
+    #[inline(always)]
+    pub(super) fn note(&mut self, recent: &mut Recent, missed: i32, delta: i32) {
+        let size = missed.saturating_abs().min(1 << 20);
+        recent.residual = missed;
+        recent.size += (size * 16 - recent.size) / 4;
+        recent.delta = delta;
+        let known = &mut self.known;
+        known[f::RESIDUAL_BEFORE] = known[f::RESIDUAL];
+        known[f::RESIDUAL] = missed;
+        known[f::RESIDUAL_SIZE] = size;
+        known[f::RESIDUALS] = (known[f::RESIDUALS] + size).min(1 << 24);
+        known[f::CHANGED_SO_FAR] += i32::from(delta != 0);
+    }
+
     /// Takes in how far a word went.
     #[inline(always)]
-    pub(super) fn moved(&mut self, word: usize, delta: i32, predicted: i32) {
-        for (feature, tag) in [f::TAG, f::SECOND_TAG].into_iter().zip(self.plan.tags) {
-            if usize::from(tag) == word {
-                self.known[feature] = self.known[feature].wrapping_add(delta >> FRACTION_BITS);
-            }
+    pub(super) fn moved(&mut self, code: &WordCode, delta: i32, predicted: i32) {
+        if let Some(tag) = code.tag {
+            let feature = [f::TAG, f::SECOND_TAG][usize::from(tag) % 2];
+            self.known[feature] = self.known[feature].wrapping_add(delta >> FRACTION_BITS);
         }
-        if self.is_place(word) {
-            let axis = word - usize::from(self.plan.place);
+        if let Some(axis) = code.axis {
+            let axis = usize::from(axis) % 3;
             self.motion.by[axis] = delta;
             self.motion.missed[axis] = delta.saturating_sub(predicted);
             self.known[f::MOVED] =

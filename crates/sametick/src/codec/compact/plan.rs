@@ -46,6 +46,12 @@ pub(crate) enum Mode {
     Float { shift: u8, times: u8 },
 }
 
+impl Default for Mode {
+    fn default() -> Self {
+        Self::Integer { low: 0 }
+    }
+}
+
 /// No word.
 pub(crate) const NONE: u8 = u8::MAX;
 

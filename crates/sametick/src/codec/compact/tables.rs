@@ -1,8 +1,11 @@
 //! Everything the codec knows of a game: plans, trees and chances, frozen. Made by training, or built in.
 
 use super::file::{TRAINED_ON_BYTES_MAX, TablesError};
+use super::known::feature as f;
 use super::plan::{Mode, NONE, Plan};
-use super::tree::{FlagModel, INPUTS, Inputs, NumberModel, Regression, WEIGHT_BITS};
+use super::tree::{
+    FlagModel, INPUTS, Inputs, MOVEMENT, NumberModel, RATE, Regression, WEIGHT_BITS,
+};
 use crate::record::Layout;
 use crate::word::{Meaning, Word};
 
@@ -41,6 +44,23 @@ pub(crate) struct WordTables {
     pub(crate) regression: Regression,
     pub(crate) numbers: NumberModel,
     pub(crate) on_grid: FlagModel,
+    pub(crate) code: WordCode,
+}
+
+/// What follows from the tables for one word, so that nothing is computed that nobody asks about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct WordCode {
+    pub(crate) mode: Mode,
+    /// The word that is its rate, if there is one.
+    pub(crate) rate: Option<(u8, Mode)>,
+    /// Which axis of a place it is, and which tag.
+    pub(crate) axis: Option<u8>,
+    pub(crate) tag: Option<u8>,
+    /// Which inputs weigh anything, a bit each.
+    pub(crate) inputs: u16,
+    /// Whether its own movement is asked about, and its rate.
+    pub(crate) asks_speed: bool,
+    pub(crate) asks_rate: bool,
 }
 
 pub(crate) const WHOLE: i32 = 1 << WEIGHT_BITS;
@@ -58,7 +78,13 @@ impl Tables {
             kind: NumberModel::prior(1),
         };
         let kinds = layouts.iter().map(KindTables::built_in).collect();
-        Self { kinds, general, trained_on: String::new() }
+        Self { kinds, general, trained_on: String::new() }.compile()
+    }
+
+    /// Finds out what must be computed; after every change of trees or weights.
+    pub(crate) fn compile(mut self) -> Self {
+        self.kinds.iter_mut().for_each(KindTables::compile);
+        self
     }
 
     /// What they were trained on; nothing, if they are built in.
@@ -106,6 +132,7 @@ impl KindTables {
                 regression: Regression::constant(weights),
                 numbers: NumberModel::prior(0),
                 on_grid: FlagModel::constant(16_000),
+                code: WordCode::default(),
             }
         };
         let turns = std::array::from_fn(|axis| {
@@ -116,5 +143,34 @@ impl KindTables {
         let words = (0..layout.len()).map(word).collect();
         let (changed, rare) = (FlagModel::constant(30_000), FlagModel::constant(8_000));
         Self { plan, changed, rare, words, turns }
+    }
+
+    fn compile(&mut self) {
+        let plan = &self.plan;
+        let last = plan.order[..usize::from(plan.lively)].last().map(|word| usize::from(*word));
+        for (index, word) in self.words.iter_mut().enumerate() {
+            let asked = word.numbers.tree.asked() | word.on_grid.tree.asked();
+            // The flag of those that rarely change looks at the word before it.
+            let asked = if Some(index) == last { asked | self.rare.tree.asked() } else { asked };
+            let asks = |features: &[usize]| features.iter().any(|of| asked & 1 << of != 0);
+            let weighed = |input: usize| {
+                word.regression.weights.iter().any(|weights| weights[input] != 0)
+            };
+            let inputs = (0..INPUTS).filter(|input| weighed(*input));
+            let inputs = inputs.fold(0, |inputs, input| inputs | 1 << input);
+            let moves = inputs & MOVEMENT != 0;
+            let rate = plan.rates[index];
+            let first = plan.place;
+            let axis = (first != NONE).then(|| index.wrapping_sub(usize::from(first)));
+            word.code = WordCode {
+                mode: plan.modes[index],
+                rate: (rate != NONE).then(|| (rate, plan.modes[usize::from(rate)])),
+                axis: axis.filter(|axis| *axis < 3).map(|axis| axis as u8),
+                tag: plan.tags.iter().position(|tag| usize::from(*tag) == index).map(|tag| tag as u8),
+                inputs,
+                asks_speed: moves || asks(&[f::SPEED, f::ACCELERATION, f::SPREAD]),
+                asks_rate: inputs & RATE != 0 || asks(&[f::RATE_CHANGE]),
+            };
+        }
     }
 }

@@ -29,6 +29,7 @@ pub fn train(layouts: &[Layout], replay: Replay<'_>) -> Tables {
     let mut tables = Tables::built_in(layouts);
     find_grids(layouts, &mut tables, replay);
     find_rare(layouts, &mut tables, replay);
+    tables = tables.compile();
     for _ in 0..2 {
         let mut collector = Collector { learns: true, ..Collector::default() };
         collect(layouts, &tables, replay, &mut collector);
@@ -48,7 +49,7 @@ pub fn train(layouts: &[Layout], replay: Replay<'_>) -> Tables {
     for (subject, samples) in &collector.samples {
         tables.learn(*subject, samples);
     }
-    tables
+    tables.compile()
 }
 
 fn collect(layouts: &[Layout], tables: &Tables, replay: Replay<'_>, collector: &mut Collector) {
@@ -106,6 +107,7 @@ struct Collector {
 }
 
 impl Port for Collector {
+    const LEARNS: bool = true;
     fn flag(&mut self, about: Subject, _: &FlagModel, known: &Features, value: bool) -> bool {
         if !self.learns {
             self.samples.entry(about).or_default().push(known, i32::from(value));

@@ -15,6 +15,12 @@ pub(crate) type Inputs = [i32; INPUTS];
 /// How many inputs a prediction has.
 pub(crate) const INPUTS: usize = 14;
 
+/// Which inputs are of a word's own movement, of its rate, of what others did, and of its initial value, a bit each.
+pub(crate) const MOVEMENT: u16 = 1 << 0 | 1 << 1 | 1 << 13;
+pub(crate) const RATE: u16 = 1 << 2 | 1 << 3;
+pub(crate) const OTHERS: u16 = 0b1111 << 4;
+pub(crate) const INITIAL: u16 = 1 << 12;
+
 /// Predictions are counted in so many bits behind the point.
 pub(crate) const FRACTION_BITS: u32 = 4;
 
@@ -57,6 +63,12 @@ impl Default for Tree {
 }
 
 impl Tree {
+    /// Which features are asked about, a bit each.
+    pub(crate) fn asked(&self) -> u32 {
+        let questions = self.nodes.iter().filter(|node| node.feature != Node::LEAF);
+        questions.fold(0, |asked, node| asked | 1 << (usize::from(node.feature) % FEATURES))
+    }
+
     #[inline(always)]
     pub(crate) fn leaf(&self, features: &Features) -> usize {
         let mut node = self.nodes[0];
@@ -101,14 +113,42 @@ impl Regression {
         Self { tree: Tree::default(), weights: vec![weights] }
     }
 
+    /// Of the inputs only those that are `used` are looked at, a bit each.
+    #[inline(always)]
+    pub(crate) fn predict_from(&self, features: &Features, inputs: &Inputs, used: u16) -> i32 {
+        if used == 0 {
+            return 0;
+        }
+        let weights = &self.weights[self.tree.leaf(features)];
+        let product = |input: usize| i64::from(weights[input]) * i64::from(inputs[input]);
+        let mut sum = product(8) + product(9) + product(10) + product(11);
+        if used & MOVEMENT != 0 {
+            sum += product(0) + product(1) + product(13);
+        }
+        if used & RATE != 0 {
+            sum += product(2) + product(3);
+        }
+        if used & OTHERS != 0 {
+            sum += product(4) + product(5) + product(6) + product(7);
+        }
+        if used & INITIAL != 0 {
+            sum += product(12);
+        }
+        rounded(sum)
+    }
+
     #[inline(always)]
     pub(crate) fn predict(&self, features: &Features, inputs: &Inputs) -> i32 {
         let weights = &self.weights[self.tree.leaf(features)];
         let products = weights.iter().zip(inputs);
-        let sum: i64 = products.map(|(weight, input)| i64::from(*weight) * i64::from(*input)).sum();
-        let rounded = (sum + (1 << (WEIGHT_BITS - 1))) >> WEIGHT_BITS;
-        rounded.clamp(-PREDICTION_MAX, PREDICTION_MAX) as i32
+        rounded(products.map(|(weight, input)| i64::from(*weight) * i64::from(*input)).sum())
     }
+}
+
+#[inline(always)]
+fn rounded(sum: i64) -> i32 {
+    let rounded = (sum + (1 << (WEIGHT_BITS - 1))) >> WEIGHT_BITS;
+    rounded.clamp(-PREDICTION_MAX, PREDICTION_MAX) as i32
 }
 
 /// Nothing is predicted to go farther than this.

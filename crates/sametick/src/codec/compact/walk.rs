@@ -10,7 +10,7 @@ use super::tables::Tables;
 use super::tree::{FRACTION_BITS, Features, FlagModel, Inputs, NumberModel};
 use super::turn::{self, Turn};
 use crate::entity::EntityId;
-use crate::record::{Layout, ROW_WORDS};
+use crate::record::{Layout, ROW_WORDS, Row};
 use crate::slots::{CHUNK_SLOTS, Slots, places};
 use crate::table::{Head, Table};
 use std::ops::Range;
@@ -77,6 +77,8 @@ pub(crate) enum Part {
 pub(crate) trait Port {
     /// Whether the values come from outside, so that each must be checked.
     const READS: bool = false;
+    /// Whether everything is to be computed, asked about or not.
+    const LEARNS: bool = false;
     /// A decision: the one given, or the one read.
     fn flag(&mut self, about: Subject, model: &FlagModel, known: &Features, value: bool) -> bool;
     /// A number.
@@ -94,15 +96,22 @@ pub(crate) trait Port {
 }
 
 /// Room that is used again from snapshot to snapshot; nothing in it outlives one.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Memory {
     space: Space,
     order: Vec<u16>,
     keys: Vec<u8>,
     heads: Vec<(u16, Head)>,
-    recent: Vec<Vec<Recent>>,
-    row: Vec<u32>,
+    recent: Vec<Box<[Recent; ROW_WORDS]>>,
+    row: Box<Row>,
     held: HeldModels,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        let (space, order, keys, heads, recent, held) = Default::default();
+        Self { space, order, keys, heads, recent, row: Box::new([0; ROW_WORDS]), held }
+    }
 }
 
 /// Whether somebody is held back, of those who moved before and of others. No recording says how often.
@@ -137,11 +146,9 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
         port: &'a mut P,
     ) -> Self {
         memory.space.clear();
-        memory.row.resize(ROW_WORDS, 0);
-        memory.recent.resize(layouts.len(), Vec::new());
+        memory.recent.resize_with(layouts.len(), || Box::new([Recent::default(); ROW_WORDS]));
         for (recent, layout) in memory.recent.iter_mut().zip(layouts) {
-            recent.clear();
-            recent.resize(layout.len(), Recent::default());
+            recent[..layout.len()].fill(Recent::default());
         }
         Self { layouts, tables, lineage, memory, port, changed_lately: 0 }
     }
@@ -507,89 +514,47 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
     }
 
     /// Predicts a word's number from its past and from what is known already, and codes the rest.
+    #[inline(always)]
     fn word(&mut self, entity: &mut Entity<'a>, word: usize) {
-        let mode = entity.plan.modes[word];
-        let now = entity.truth.map_or(0, |truth| mode.number(truth[word]));
-        let recent = self.memory.recent[usize::from(entity.kind)][word];
-        let spans = &self.lineage.spans;
-        let inputs = entity.inputs(word, spans, &self.memory.row, recent.delta);
-        let at = mode.number(entity.base[word]);
-        let about = Subject { kind: Some(entity.kind), part: Part::Word(word as u8) };
         let tables = &entity.tables.words[word];
-        let came = scaled(mode.distance(at, now));
-        self.port.learn(about, &entity.known, &inputs, came);
-        let predicted = tables.regression.predict(&entity.known, &inputs);
+        let code = &tables.code;
+        let mode = code.mode;
+        let Memory { recent, row, .. } = &mut *self.memory;
+        let recent = &mut recent[usize::from(entity.kind)][word % ROW_WORDS];
+        let (at, inputs) =
+            entity.inputs(code, word, &self.lineage.spans, row, recent.delta, P::LEARNS);
+        let now = match entity.truth {
+            Some(truth) => mode.number(truth[word]),
+            None => 0,
+        };
+        let about = Subject { kind: Some(entity.kind), part: Part::Word(word as u8) };
+        let predicted = if P::LEARNS {
+            let came = scaled(mode.distance(at, now));
+            self.port.learn(about, &entity.known, &inputs, came);
+            tables.regression.predict(&entity.known, &inputs)
+        } else {
+            tables.regression.predict_from(&entity.known, &inputs, code.inputs)
+        };
         let steps = entity.expect(mode, word, at, predicted);
         let guess = at.wrapping_add(steps);
-        entity.prepare(&inputs, predicted, steps, at, recent);
+        let asks_speed = P::LEARNS || code.asks_speed;
+        entity.prepare(&inputs, (predicted, steps, at), recent, asks_speed);
         let missed =
             self.port.number(about, &tables.numbers, &entity.known, mode.distance(guess, now));
         let number = mode.beside(guess, missed);
         let mut value = mode.word(number);
         if let Mode::Float { shift, times } = mode {
-            value = self.float(entity, word, (value, number), (shift, times));
+            value = float(self.port, entity, word, (value, number), (shift, times));
         }
         // A number beyond what the word can hold is another in disguise.
         let is_itself = || mode.number(value) == number && mode.distance(guess, number) == missed;
         if P::READS && !(is_itself() && entity.layout.words()[word].admits(value)) {
             return self.port.fail();
         }
-        self.memory.row[word] = value;
+        row[word % ROW_WORDS] = value;
         let delta = scaled(mode.distance(at, number));
-        self.note(entity, word, missed, delta);
-        entity.moved(word, delta, predicted);
-    }
-
-    /// What a float is beyond its number, most often nothing.
-    fn float(
-        &mut self,
-        entity: &Entity<'a>,
-        word: usize,
-        (nearest, number): (u32, i32),
-        (shift, times): (u8, u8),
-    ) -> u32 {
-        let truth = entity.truth.map_or(0, |truth| truth[word]);
-        let about = |part| Subject { kind: Some(entity.kind), part };
-        let mut known = entity.known;
-        let mode = Mode::Float { shift, times };
-        known[f::VALUE] = i32::from(mode.word(mode.number(entity.base[word])) == entity.base[word]);
-        let part = Part::OnGrid(word as u8);
-        if self.port.flag(about(part), &entity.tables.words[word].on_grid, &known, truth == nearest)
-        {
-            return nearest;
-        }
-        let Some((first, more)) = float_range(number, shift, times) else {
-            self.port.fail();
-            return nearest;
-        };
-        let index = to_order(truth).wrapping_sub(first);
-        let mut left = u32::BITS - more.leading_zeros();
-        let mut read = 0;
-        while left > 0 {
-            let bits = left.min(RAW_BITS_MAX);
-            left -= bits;
-            let piece = index >> left & ((1 << bits) - 1);
-            read = read << bits | self.port.raw(about(Part::OffGrid(word as u8)), bits, piece);
-        }
-        let value = from_order(first.wrapping_add(read));
-        if read > more || value == nearest {
-            self.port.fail();
-        }
-        value
-    }
-
-    fn note(&mut self, entity: &mut Entity<'a>, word: usize, missed: i32, delta: i32) {
-        let recent = &mut self.memory.recent[usize::from(entity.kind)][word];
-        let size = missed.saturating_abs().min(1 << 20);
-        recent.residual = missed;
-        recent.size += (size * 16 - recent.size) / 4;
-        recent.delta = delta;
-        let known = &mut entity.known;
-        known[f::RESIDUAL_BEFORE] = known[f::RESIDUAL];
-        known[f::RESIDUAL] = missed;
-        known[f::RESIDUAL_SIZE] = size;
-        known[f::RESIDUALS] = (known[f::RESIDUALS] + size).min(1 << 24);
-        known[f::CHANGED_SO_FAR] += i32::from(delta != 0);
+        entity.note(recent, missed, delta);
+        entity.moved(code, delta, predicted);
     }
 
     /// Codes four words as one rotation: the base turned as predicted, then what that missed.
@@ -614,7 +579,7 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
         let guess = turn::apply(&predicted, &base);
         self.components(entity, first, &guess, &predicted);
         let row = &self.memory.row;
-        let turn = turn::between(&base, &unpack(row));
+        let turn = turn::between(&base, &unpack(&row[..]));
         entity.motion.turn = turn;
         entity.motion.turn_missed = std::array::from_fn(|axis| turn[axis] - predicted[axis]);
     }
@@ -663,7 +628,8 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
                 return self.port.fail();
             }
             self.memory.row[word] = value;
-            self.note(entity, word, missed, i32::from(value != entity.base[word]));
+            let recent = &mut self.memory.recent[usize::from(entity.kind)][word % ROW_WORDS];
+            entity.note(recent, missed, i32::from(value != entity.base[word]));
         }
     }
 }
@@ -671,4 +637,41 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
 /// How many chunks a set has up to its last member.
 fn used(slots: &Slots) -> usize {
     slots.chunks().iter().rposition(|chunk| *chunk != 0).map_or(0, |last| last + 1)
+}
+
+/// What a float is beyond its number, most often nothing.
+fn float<P: Port>(
+    port: &mut P,
+    entity: &Entity<'_>,
+    word: usize,
+    (nearest, number): (u32, i32),
+    (shift, times): (u8, u8),
+) -> u32 {
+    let truth = entity.truth.map_or(0, |truth| truth[word]);
+    let about = |part| Subject { kind: Some(entity.kind), part };
+    let mut known = entity.known;
+    let mode = Mode::Float { shift, times };
+    known[f::VALUE] = i32::from(mode.word(mode.number(entity.base[word])) == entity.base[word]);
+    let part = Part::OnGrid(word as u8);
+    if port.flag(about(part), &entity.tables.words[word].on_grid, &known, truth == nearest) {
+        return nearest;
+    }
+    let Some((first, more)) = float_range(number, shift, times) else {
+        port.fail();
+        return nearest;
+    };
+    let index = to_order(truth).wrapping_sub(first);
+    let mut left = u32::BITS - more.leading_zeros();
+    let mut read = 0;
+    while left > 0 {
+        let bits = left.min(RAW_BITS_MAX);
+        left -= bits;
+        let piece = index >> left & ((1 << bits) - 1);
+        read = read << bits | port.raw(about(Part::OffGrid(word as u8)), bits, piece);
+    }
+    let value = from_order(first.wrapping_add(read));
+    if read > more || value == nearest {
+        port.fail();
+    }
+    value
 }
