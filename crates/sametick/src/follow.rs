@@ -3,8 +3,8 @@
 //! `eye.rs`.
 
 use crate::authority::{self, Decisions};
-use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::births;
+use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::clock::Clock;
 use crate::codec::Agreed;
 use crate::codec::compact::part::{COMPACT, Said};

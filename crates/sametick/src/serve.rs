@@ -5,6 +5,7 @@ use crate::authority::{self, CLAIMS_MAX, Claim, Decisions, Trust};
 use crate::births::Births;
 use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::changes::Changes;
+use crate::codec::compact::part::{self, Said};
 use crate::commands::{AHEAD_TICKS_MAX, CommandQueue, read_moments};
 use crate::entities::Layouts;
 use crate::game::{EventKey, Game, Sight, Sights, Turn, Verdict};
@@ -16,7 +17,6 @@ use crate::replay::Recorder;
 use crate::rewind::{self, Screen, Told};
 use crate::sight::{self, History, Moment, Past};
 use crate::slots::Slots;
-use crate::codec::compact::part::{self, Said};
 use crate::snapshot::{Candidate, ClientBase, Decoded, Frame, Preface, Teller};
 use crate::time::{Span, Time};
 use crate::versions::{VersionId, Versions, WireLayouts};
@@ -643,7 +643,11 @@ impl SnapshotHead<'_> {
             if !births.is_empty() {
                 births.write(bits, *tick);
             }
-            if is_first { others(bits) } else { bits.write_bool(false) }
+            if is_first {
+                others(bits)
+            } else {
+                bits.write_bool(false)
+            }
             // Two bits are what is said when there is nothing.
             (bits.bits_written() > 2).then(|| part::extra_of(bits))
         };

@@ -1,8 +1,8 @@
 //! A game's server: all players' connections and the one world they share.
 
 use crate::authority::Claim;
-use crate::codec::compact::{Tables, TablesError};
 use crate::channel::{CloseReason, Event, PAYLOAD_BYTES_MAX, Statistics};
+use crate::codec::compact::{Tables, TablesError};
 use crate::endpoint::{Answer, Listener, ListenerConfig, ListenerEvent};
 use crate::game::{Game, Verdict};
 use crate::health::{Pace, Pacing};

@@ -3,12 +3,12 @@
 
 use crate::bits::{BitReader, BitWriter};
 use crate::changes::Changes;
+use crate::codec::compact::part::Said;
 use crate::entities::Layouts;
 use crate::follow::SnapshotClient;
 use crate::rates::Rates;
 use crate::received::ServerTables;
 use crate::serve::SnapshotServer;
-use crate::codec::compact::part::Said;
 use crate::snapshot::{Base, ClientBase, Decoded, Frame, Preface, Teller};
 use crate::versions::{Versions, WireLayouts};
 use crate::{

@@ -91,7 +91,10 @@ pub(super) fn router(door: Door, game: Match) -> Router {
     let Some(tables) = tables else { return router };
     // Their name is their hash: whoever has them need not ask again.
     let (path, bytes) = (format!("/{}", tables_path(&tables)), tables.to_bytes());
-    let head = [(CONTENT_TYPE, "application/octet-stream"), (CACHE_CONTROL, "max-age=31536000, immutable")];
+    let head = [
+        (CONTENT_TYPE, "application/octet-stream"),
+        (CACHE_CONTROL, "max-age=31536000, immutable"),
+    ];
     router.route(&path, get(async move || (head, bytes.clone())))
 }
 

@@ -71,7 +71,8 @@ fn a_page_is_told_where_the_tables_are() {
     let host = page.trim_start_matches("http://").trim_end_matches('/').to_owned();
     let get = |path: &str| {
         let mut stream = TcpStream::connect(&host).expect("the page is there");
-        write!(stream, "GET /{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
+        write!(stream, "GET /{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")
+            .unwrap();
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).expect("it answers");
         let end = answer.windows(4).position(|four| four == b"\r\n\r\n").expect("a head") + 4;

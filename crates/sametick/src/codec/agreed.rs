@@ -34,9 +34,7 @@ impl Agreed {
     ) -> (Self, Option<Arc<Tables>>) {
         let Some(wanted) = offered else { return (Self::Plain, None) };
         let built_in = || Some(Arc::new(Tables::built_in(layouts)));
-        let suits = |tables: &Arc<Tables>| {
-            tables.hash() == wanted && tables.check(layouts).is_ok()
-        };
+        let suits = |tables: &Arc<Tables>| tables.hash() == wanted && tables.check(layouts).is_ok();
         let ours_or_built_in =
             ours.and_then(|ours| ours.cloned().filter(suits).or_else(|| built_in().filter(suits)));
         let ours = ours.flatten();

@@ -205,7 +205,8 @@ impl ClientBase {
             }
             if frame.holds_back {
                 // Of these the client has something newer than the base, or nothing better.
-                let is_held = |slot: &usize| frame.versions.newest(*slot, own) != now.versions[*slot];
+                let is_held =
+                    |slot: &usize| frame.versions.newest(*slot, own) != now.versions[*slot];
                 let told = places(in_sight & !carried & changed);
                 let told = told.map(|place| chunk * CHUNK_SLOTS + place).filter(is_held);
                 told.for_each(|slot| held.insert(slot));

@@ -88,11 +88,7 @@ impl SentTable {
     }
 
     /// What a part of a tick is coded against that is built on it.
-    pub(super) fn lineage<'a>(
-        &'a self,
-        versions: &'a Versions,
-        tick: u32,
-    ) -> Past<Remembered<'a>> {
+    pub(super) fn lineage<'a>(&'a self, versions: &'a Versions, tick: u32) -> Past<Remembered<'a>> {
         let base = Remembered { versions, ids: &self.versions, visible: &self.visible };
         let past = self.past.as_deref();
         let remnant = |index: usize| {

@@ -54,8 +54,7 @@ fn trained() -> Arc<Tables> {
             for four in views.windows(4) {
                 let [earlier, before, base, now] = four else { continue };
                 let spans = [3; 3];
-                let lineage =
-                    Lineage { base, before: Some(before), earlier: Some(earlier), spans };
+                let lineage = Lineage { base, before: Some(before), earlier: Some(earlier), spans };
                 learn(&lineage, now);
             }
         }

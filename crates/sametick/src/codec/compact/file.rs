@@ -83,7 +83,11 @@ impl Tables {
             return Err(TablesError::Damaged);
         }
         let tables = input.tables().ok_or(TablesError::Damaged)?;
-        if input.bytes.len() == sum.len() { Ok(tables.compile()) } else { Err(TablesError::Damaged) }
+        if input.bytes.len() == sum.len() {
+            Ok(tables.compile())
+        } else {
+            Err(TablesError::Damaged)
+        }
     }
 
     /// The number that names these tables: two ends that have the same mean the same by every bit.

@@ -2,11 +2,11 @@
 //! and what came of it already.
 
 use super::plan::{Mode, NONE, Plan};
+use super::records::Records;
 use super::space::{Motion, Rumour, Space};
 use super::tables::{KindTables, WordCode};
 use super::tree::{FRACTION_BITS, Features, INPUTS, Inputs};
 use super::turn::Turn;
-use super::records::Records;
 use crate::record::{Layout, ROW_WORDS, Row};
 use crate::table::Head;
 use feature as f;
@@ -146,11 +146,8 @@ impl Entity<'_> {
             for axis in 0..3 {
                 let [at, before, earlier] =
                     [self.base, self.before, self.earlier].map(|words| number(words, axis));
-                let (velocity, older) = velocities(
-                    at.wrapping_sub(before),
-                    before.wrapping_sub(earlier),
-                    spans,
-                );
+                let (velocity, older) =
+                    velocities(at.wrapping_sub(before), before.wrapping_sub(earlier), spans);
                 speed += velocity.abs() >> 2;
                 acceleration += (velocity - older).abs() >> 2;
             }

@@ -27,8 +27,8 @@ pub use walk::Lineage;
 use crate::bits::Malformed;
 use crate::record::Layout;
 use crate::table::Table;
-use std::sync::Arc;
 use range::{Decoder, Encoder};
+use std::sync::Arc;
 use tree::{Decide, Features, FlagModel, NumberModel};
 use walk::{Memory, Port, Subject, Walk};
 

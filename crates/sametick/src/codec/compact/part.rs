@@ -182,12 +182,7 @@ fn code_near(
     }
 }
 
-fn code_said(
-    coder: &mut impl Head,
-    against: Against<'_>,
-    back: u64,
-    said: Said,
-) -> Said {
+fn code_said(coder: &mut impl Head, against: Against<'_>, back: u64, said: Said) -> Said {
     let models = &*MODELS;
     let base = against.told.map_or(Said::default(), |told| told.said);
     let tick = match against.told {
@@ -198,16 +193,15 @@ fn code_said(
         None => {
             let low = said.tick % TICK_COUNT;
             let high = coder.raw(TICK_LOW_BITS, low >> TICK_LOW_BITS);
-            let low = high << TICK_LOW_BITS
-                | coder.raw(TICK_LOW_BITS, low & ((1 << TICK_LOW_BITS) - 1));
+            let low =
+                high << TICK_LOW_BITS | coder.raw(TICK_LOW_BITS, low & ((1 << TICK_LOW_BITS) - 1));
             nearest_of(u64::from(against.newest_tick), low, 2 * TICK_LOW_BITS) as u32
         }
     };
     let more = said.repeated.wrapping_sub(base.repeated) % REPEATED_COUNT;
     let more = code_near(coder, &models.small, more, 0, (0, REPEATED_COUNT - 1));
     let repeated = (base.repeated + more) % REPEATED_COUNT;
-    let received =
-        code_near(coder, &models.small, said.received, base.received, (0, RECEIVED_MAX));
+    let received = code_near(coder, &models.small, said.received, base.received, (0, RECEIVED_MAX));
     let mut margin = 0;
     if coder.decide(TELLS_MARGIN, said.margin != 0) {
         let guess = if base.margin == 0 { MARGIN_USUAL } else { base.margin };
@@ -279,8 +273,12 @@ impl Compact {
         let heading = code_heading(&mut encoder, against, name.back, heading);
         let mut port = super::Writing { encoder, bytes_max };
         let held = heading.holds_back.then_some(held);
-        Walk::new(layouts, &self.tables, lineage, &mut self.memory, &mut port)
-            .part(heading.chunks, Some(truth), None, held);
+        Walk::new(layouts, &self.tables, lineage, &mut self.memory, &mut port).part(
+            heading.chunks,
+            Some(truth),
+            None,
+            held,
+        );
         let is_whole = !port.failed();
         self.bytes = port.encoder.finish();
         (is_whole && self.bytes.len() <= bytes_max).then_some(&self.bytes)
@@ -322,8 +320,12 @@ impl<'a> Incoming<'a> {
         (now, held): (&mut Table, &mut Slots),
     ) -> Result<(), Malformed> {
         let held = heading.holds_back.then_some(held);
-        Walk::new(layouts, &compact.tables, lineage, &mut compact.memory, &mut self.port)
-            .part(heading.chunks.clone(), None, Some(now), held);
+        Walk::new(layouts, &compact.tables, lineage, &mut compact.memory, &mut self.port).part(
+            heading.chunks.clone(),
+            None,
+            Some(now),
+            held,
+        );
         if self.port.failed() { Err(Malformed) } else { self.port.decoder.finish() }
     }
 }

@@ -153,9 +153,8 @@ impl KindTables {
             // The flag of those that rarely change looks at the word before it.
             let asked = if Some(index) == last { asked | self.rare.tree.asked() } else { asked };
             let asks = |features: &[usize]| features.iter().any(|of| asked & 1 << of != 0);
-            let weighed = |input: usize| {
-                word.regression.weights.iter().any(|weights| weights[input] != 0)
-            };
+            let weighed =
+                |input: usize| word.regression.weights.iter().any(|weights| weights[input] != 0);
             let inputs = (0..INPUTS).filter(|input| weighed(*input));
             let inputs = inputs.fold(0, |inputs, input| inputs | 1 << input);
             let moves = inputs & MOVEMENT != 0;
@@ -166,7 +165,11 @@ impl KindTables {
                 mode: plan.modes[index],
                 rate: (rate != NONE).then(|| (rate, plan.modes[usize::from(rate)])),
                 axis: axis.filter(|axis| *axis < 3).map(|axis| axis as u8),
-                tag: plan.tags.iter().position(|tag| usize::from(*tag) == index).map(|tag| tag as u8),
+                tag: plan
+                    .tags
+                    .iter()
+                    .position(|tag| usize::from(*tag) == index)
+                    .map(|tag| tag as u8),
                 inputs,
                 asks_speed: moves || asks(&[f::SPEED, f::ACCELERATION, f::SPREAD]),
                 asks_rate: inputs & RATE != 0 || asks(&[f::RATE_CHANGE]),

@@ -55,7 +55,8 @@ pub fn train(layouts: &[Layout], replay: Replay<'_>) -> Tables {
 fn collect(layouts: &[Layout], tables: &Tables, replay: Replay<'_>, collector: &mut Collector) {
     let mut memory = Memory::default();
     replay(&mut |lineage, now| {
-        Walk::new(layouts, tables, lineage.into(), &mut memory, collector).snapshot(Some(now), None);
+        Walk::new(layouts, tables, lineage.into(), &mut memory, collector)
+            .snapshot(Some(now), None);
     });
 }
 
