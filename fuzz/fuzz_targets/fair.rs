@@ -10,6 +10,8 @@ mod zoo;
 use crate::script::{Script, Seeded};
 use damage::damage;
 use sametick::channel::{Event, Settings};
+use sametick::codec::Wire;
+use sametick::codec::compact::Tables;
 use sametick::endpoint::{Dialer, DialerEvent, Listener, ListenerConfig, ListenerEvent};
 use sametick::secure::{ClientToken, ConnectionId, GateConfig, Past, TokenKey};
 use sametick::{
@@ -182,6 +184,10 @@ impl Middle {
             up: Vec::new(),
             maps: map,
         };
+        if options & 32 != 0 {
+            let tables = Tables::built_in(Wire::of::<Fair>().layouts());
+            middle.server.use_tables(tables).expect("they are of this game");
+        }
         let nothing = &mut Script(&[]);
         (0..6).for_each(|_| middle.step(Span::millis(20), Changed::Down, nothing));
         middle

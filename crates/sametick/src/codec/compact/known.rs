@@ -1,11 +1,14 @@
 //! What both ends know of one entity before and while it is coded: its past, the leader, its neighbours,
 //! and what came of it already.
 
-use super::plan::{Mode, NONE, Plan};
+use super::plan::{NONE, Numbers, Plan};
 use super::records::Records;
 use super::space::{Motion, Rumour, Space};
-use super::tables::{KindTables, WordCode};
-use super::tree::{FRACTION_BITS, Features, INPUTS, Inputs};
+use super::tables::{KindTables, WordCode, WordTables};
+use super::tree::{
+    FRACTION_BITS, Features, INITIAL, INPUTS, Inputs, MOVEMENT, OTHERS, RATE, RECENT, RESIDUALS,
+    rounded,
+};
 use super::turn::Turn;
 use crate::record::{Layout, ROW_WORDS, Row};
 use crate::table::Head;
@@ -173,43 +176,57 @@ impl Entity<'_> {
             if self.rumour.count > 0 { self.rumour.error } else { -1 };
     }
 
-    /// What a word's number is, and what its prediction is a sum of, as far as that weighs or is asked about.
+    /// How a word moves if it goes on as before, and as it did before that, and which way.
     #[inline(always)]
+    fn movement(
+        &self,
+        mode: impl Numbers,
+        (word, at): (usize, i32),
+        spans: &[u32; 3],
+    ) -> [i32; 3] {
+        let before = mode.number(self.before[word]);
+        let earlier = mode.number(self.earlier[word]);
+        let last = mode.distance(before, at);
+        let (velocity, older) = velocities(last, mode.distance(earlier, before), spans);
+        [velocity, velocity - older, last.signum() * ONE]
+    }
+
+    /// How far a word's rate takes it, before and now.
+    #[inline(always)]
+    fn rate(&mut self, code: &WordCode, spans: &[u32; 3], row: &Row) -> [i32; 2] {
+        let (mut old, mut new) = (0, 0);
+        if let Some((rate, mode)) = code.rate {
+            let rate = usize::from(rate);
+            let limit = |rate: i32| rate.clamp(-(1 << 18), 1 << 18);
+            old = limit(mode.number(self.base[rate]));
+            new = limit(mode.number(row[rate % ROW_WORDS]));
+        }
+        self.known[f::RATE_CHANGE] = (new - old).abs();
+        let span = spans[0].min(256).cast_signed();
+        [old * span, new * span]
+    }
+
+    #[inline(always)]
+    fn take_speed(&mut self, [velocity, change, _]: [i32; 3]) {
+        self.known[f::SPEED] = velocity.abs();
+        self.known[f::ACCELERATION] = change.abs();
+        self.known[f::SPREAD] = velocity;
+    }
+
+    /// All that a word's prediction can be a sum of.
     pub(super) fn inputs(
         &mut self,
-        code: &WordCode,
-        word: usize,
+        (code, mode): (&WordCode, impl Numbers),
+        (word, at): (usize, i32),
         spans: &[u32; 3],
         row: &Row,
         recent: i32,
-        all: bool,
-    ) -> (i32, Inputs) {
-        let mode = code.mode;
-        let at = mode.number(self.base[word]);
+    ) -> Inputs {
         let mut inputs = [0; INPUTS];
-        if all || code.asks_speed {
-            let before = mode.number(self.before[word]);
-            let earlier = mode.number(self.earlier[word]);
-            let last = mode.distance(before, at);
-            let (velocity, older) = velocities(last, mode.distance(earlier, before), spans);
-            inputs[0] = velocity;
-            inputs[1] = velocity - older;
-            inputs[13] = last.signum() * ONE;
-        }
-        if all || code.asks_rate {
-            let mut rate_change = 0;
-            if let Some((rate, rate_mode)) = code.rate {
-                let rate = usize::from(rate);
-                let span = spans[0].min(256).cast_signed();
-                let limit = |rate: i32| rate.clamp(-(1 << 18), 1 << 18);
-                let old = limit(rate_mode.number(self.base[rate]));
-                let new = limit(rate_mode.number(row[rate % ROW_WORDS]));
-                inputs[2] = old * span;
-                inputs[3] = new * span;
-                rate_change = new - old;
-            }
-            self.known[f::RATE_CHANGE] = rate_change.abs();
-        }
+        let movement = self.movement(mode, (word, at), spans);
+        [inputs[0], inputs[1], inputs[13]] = movement;
+        self.take_speed(movement);
+        [inputs[2], inputs[3]] = self.rate(code, spans, row);
         if let Some(axis) = code.axis {
             let axis = usize::from(axis) % 3;
             inputs[4] = self.led[axis];
@@ -221,11 +238,61 @@ impl Entity<'_> {
         inputs[9] = scaled(self.known[f::RESIDUAL_BEFORE]);
         inputs[10] = recent;
         inputs[11] = ONE;
-        if all || code.inputs & 1 << 12 != 0 {
-            let initial = mode.number(self.layout.initial()[word]);
-            inputs[12] = scaled(mode.distance(initial, at));
+        inputs[12] = scaled(mode.distance(mode.number(self.layout.initial()[word]), at));
+        inputs
+    }
+
+    /// The same sum with what weighs anything, and with what is asked about taken in.
+    #[inline(always)]
+    pub(super) fn predict(
+        &mut self,
+        (tables, mode): (&WordTables, impl Numbers),
+        (word, at): (usize, i32),
+        spans: &[u32; 3],
+        row: &Row,
+        recent: i32,
+    ) -> i32 {
+        let code = &tables.code;
+        let mut movement = [0; 3];
+        if code.asks_speed {
+            movement = self.movement(mode, (word, at), spans);
+            self.take_speed(movement);
         }
-        (at, inputs)
+        let mut rates = [0; 2];
+        if code.asks_rate {
+            rates = self.rate(code, spans, row);
+        }
+        if code.inputs == 0 {
+            return 0;
+        }
+        let weights = tables.regression.weights(&self.known);
+        let product = |input: usize, value: i32| i64::from(weights[input]) * i64::from(value);
+        let mut sum = product(11, ONE);
+        if code.inputs & MOVEMENT != 0 {
+            sum += product(0, movement[0]) + product(1, movement[1]) + product(13, movement[2]);
+        }
+        if code.inputs & RATE != 0 {
+            sum += product(2, rates[0]) + product(3, rates[1]);
+        }
+        if code.inputs & OTHERS != 0
+            && let Some(axis) = code.axis
+        {
+            let (axis, rumour) = (usize::from(axis) % 3, &self.rumour);
+            sum += product(4, self.led[axis]) + product(5, rumour.by[axis]);
+            sum += product(6, rumour.swung[axis]) + product(7, rumour.missed[axis]);
+        }
+        if code.inputs & RESIDUALS != 0 {
+            sum += product(8, scaled(self.known[f::RESIDUAL]));
+            sum += product(9, scaled(self.known[f::RESIDUAL_BEFORE]));
+        }
+        if code.inputs & RECENT != 0 {
+            sum += product(10, recent);
+        }
+        if code.inputs & INITIAL != 0 {
+            let initial = mode.number(self.layout.initial()[word]);
+            sum += product(12, scaled(mode.distance(initial, at)));
+        }
+        rounded(sum)
     }
 
     pub(super) fn turn_inputs(
@@ -258,32 +325,24 @@ impl Entity<'_> {
 
     /// How many steps a word is expected to go, within its range.
     #[inline(always)]
-    pub(super) fn expect(&self, mode: Mode, word: usize, at: i32, predicted: i32) -> i32 {
+    pub(super) fn expect<M: Numbers>(&self, _: M, word: usize, predicted: i32) -> i32 {
         let steps = (predicted + ONE / 2) >> FRACTION_BITS;
-        let Mode::Integer { low } = mode else { return steps };
+        if !M::IS_RANGED || steps == 0 {
+            return steps;
+        }
         let max = i64::from(self.layout.words()[word].max);
-        let value = i64::from(at.wrapping_sub(low).cast_unsigned());
+        let value = i64::from(self.base[word]);
         ((value + i64::from(steps)).clamp(0, max) - value) as i32
     }
 
     /// What is known when a number is coded.
     #[inline(always)]
-    pub(super) fn prepare(
-        &mut self,
-        inputs: &Inputs,
-        (predicted, steps, at): (i32, i32, i32),
-        recent: &Recent,
-        asks_speed: bool,
-    ) {
+    pub(super) fn prepare(&mut self, (predicted, steps, at): (i32, i32, i32), recent: &Recent) {
         let known = &mut self.known;
         known[f::PREDICTED] = steps;
         known[f::PREDICTED_SIZE] = predicted.abs();
         known[f::FRACTION] = predicted.wrapping_sub(steps << FRACTION_BITS);
-        if asks_speed {
-            known[f::SPEED] = inputs[0].abs();
-            known[f::ACCELERATION] = inputs[1].abs();
-            known[f::SPREAD] = predicted.wrapping_sub(inputs[0]).saturating_abs();
-        }
+        known[f::SPREAD] = predicted.wrapping_sub(known[f::SPREAD]).saturating_abs();
         known[f::VALUE] = at;
         known[f::RECENT_SIZE] = recent.size;
         known[f::RECENT] = recent.residual;

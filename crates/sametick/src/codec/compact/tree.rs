@@ -15,10 +15,13 @@ pub(crate) type Inputs = [i32; INPUTS];
 /// How many inputs a prediction has.
 pub(crate) const INPUTS: usize = 14;
 
-/// Which inputs are of a word's own movement, of its rate, of what others did, and of its initial value, a bit each.
+/// Which inputs are of a word's own movement, of its rate, of what others did, of what was missed before, of the last of
+/// the kind, and of its initial value, a bit each.
 pub(crate) const MOVEMENT: u16 = 1 << 0 | 1 << 1 | 1 << 13;
 pub(crate) const RATE: u16 = 1 << 2 | 1 << 3;
 pub(crate) const OTHERS: u16 = 0b1111 << 4;
+pub(crate) const RESIDUALS: u16 = 1 << 8 | 1 << 9;
+pub(crate) const RECENT: u16 = 1 << 10;
 pub(crate) const INITIAL: u16 = 1 << 12;
 
 /// Predictions are counted in so many bits behind the point.
@@ -113,40 +116,22 @@ impl Regression {
         Self { tree: Tree::default(), weights: vec![weights] }
     }
 
-    /// Of the inputs only those that are `used` are looked at, a bit each.
+    /// How much each input weighs.
     #[inline(always)]
-    pub(crate) fn predict_from(&self, features: &Features, inputs: &Inputs, used: u16) -> i32 {
-        if used == 0 {
-            return 0;
-        }
-        let weights = &self.weights[self.tree.leaf(features)];
-        let product = |input: usize| i64::from(weights[input]) * i64::from(inputs[input]);
-        let mut sum = product(8) + product(9) + product(10) + product(11);
-        if used & MOVEMENT != 0 {
-            sum += product(0) + product(1) + product(13);
-        }
-        if used & RATE != 0 {
-            sum += product(2) + product(3);
-        }
-        if used & OTHERS != 0 {
-            sum += product(4) + product(5) + product(6) + product(7);
-        }
-        if used & INITIAL != 0 {
-            sum += product(12);
-        }
-        rounded(sum)
+    pub(crate) fn weights(&self, features: &Features) -> &Inputs {
+        &self.weights[self.tree.leaf(features)]
     }
 
     #[inline(always)]
     pub(crate) fn predict(&self, features: &Features, inputs: &Inputs) -> i32 {
-        let weights = &self.weights[self.tree.leaf(features)];
-        let products = weights.iter().zip(inputs);
+        let products = self.weights(features).iter().zip(inputs);
         rounded(products.map(|(weight, input)| i64::from(*weight) * i64::from(*input)).sum())
     }
 }
 
+/// A sum of weighed inputs as a prediction.
 #[inline(always)]
-fn rounded(sum: i64) -> i32 {
+pub(crate) fn rounded(sum: i64) -> i32 {
     let rounded = (sum + (1 << (WEIGHT_BITS - 1))) >> WEIGHT_BITS;
     rounded.clamp(-PREDICTION_MAX, PREDICTION_MAX) as i32
 }

@@ -2,7 +2,9 @@
 //! coded, in which order, with what known. Which way the values go is the port's business.
 
 use super::known::{Entity, KEYS, Recent, class, distance, feature as f, place_of, scaled};
-use super::plan::{Mode, NONE, float_range, from_order, to_order};
+use super::plan::{
+    Float, Integer, Mode, NONE, Numbers, Wraps, float_range, from_order, to_order,
+};
 use super::range::RAW_BITS_MAX;
 use super::records::{Past, Records};
 use super::space::{Motion, Rumour, Space};
@@ -516,35 +518,42 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
     /// Predicts a word's number from its past and from what is known already, and codes the rest.
     #[inline(always)]
     fn word(&mut self, entity: &mut Entity<'a>, word: usize) {
+        match entity.tables.words[word].code.mode {
+            Mode::Integer { low } => self.word_as(entity, word, Integer { low }),
+            Mode::Wraps { bits } => self.word_as(entity, word, Wraps { bits }),
+            Mode::Float { shift, times } => self.word_as(entity, word, Float { shift, times }),
+        }
+    }
+
+    /// The same for one kind of number, so that nothing is asked twice.
+    fn word_as<M: Numbers>(&mut self, entity: &mut Entity<'a>, word: usize, mode: M) {
         let tables = &entity.tables.words[word];
         let code = &tables.code;
-        let mode = code.mode;
         let Memory { recent, row, .. } = &mut *self.memory;
         let recent = &mut recent[usize::from(entity.kind)][word % ROW_WORDS];
-        let (at, inputs) =
-            entity.inputs(code, word, &self.lineage.spans, row, recent.delta, P::LEARNS);
+        let at = mode.number(entity.base[word]);
         let now = match entity.truth {
             Some(truth) => mode.number(truth[word]),
             None => 0,
         };
         let about = Subject { kind: Some(entity.kind), part: Part::Word(word as u8) };
+        let spans = &self.lineage.spans;
         let predicted = if P::LEARNS {
-            let came = scaled(mode.distance(at, now));
-            self.port.learn(about, &entity.known, &inputs, came);
+            let inputs = entity.inputs((code, mode), (word, at), spans, row, recent.delta);
+            self.port.learn(about, &entity.known, &inputs, scaled(mode.distance(at, now)));
             tables.regression.predict(&entity.known, &inputs)
         } else {
-            tables.regression.predict_from(&entity.known, &inputs, code.inputs)
+            entity.predict((tables, mode), (word, at), spans, row, recent.delta)
         };
-        let steps = entity.expect(mode, word, at, predicted);
+        let steps = entity.expect(mode, word, predicted);
         let guess = at.wrapping_add(steps);
-        let asks_speed = P::LEARNS || code.asks_speed;
-        entity.prepare(&inputs, (predicted, steps, at), recent, asks_speed);
+        entity.prepare((predicted, steps, at), recent);
         let missed =
             self.port.number(about, &tables.numbers, &entity.known, mode.distance(guess, now));
         let number = mode.beside(guess, missed);
         let mut value = mode.word(number);
-        if let Mode::Float { shift, times } = mode {
-            value = float(self.port, entity, word, (value, number), (shift, times));
+        if M::IS_FLOAT {
+            value = float(self.port, entity, word, (value, number), code.mode);
         }
         // A number beyond what the word can hold is another in disguise.
         let is_itself = || mode.number(value) == number && mode.distance(guess, number) == missed;
@@ -645,12 +654,12 @@ fn float<P: Port>(
     entity: &Entity<'_>,
     word: usize,
     (nearest, number): (u32, i32),
-    (shift, times): (u8, u8),
+    mode: Mode,
 ) -> u32 {
+    let Mode::Float { shift, times } = mode else { return nearest };
     let truth = entity.truth.map_or(0, |truth| truth[word]);
     let about = |part| Subject { kind: Some(entity.kind), part };
     let mut known = entity.known;
-    let mode = Mode::Float { shift, times };
     known[f::VALUE] = i32::from(mode.word(mode.number(entity.base[word])) == entity.base[word]);
     let part = Part::OnGrid(word as u8);
     if port.flag(about(part), &entity.tables.words[word].on_grid, &known, truth == nearest) {

@@ -2,7 +2,8 @@
 
 use super::super::known::feature as f;
 use super::super::tree::{
-    FEATURES, INITIAL, INPUTS, Inputs, MOVEMENT, Node, OTHERS, RATE, Regression, Tree, WEIGHT_BITS,
+    FEATURES, INITIAL, INPUTS, Inputs, MOVEMENT, Node, OTHERS, RATE, RECENT, RESIDUALS, Regression,
+    Tree, WEIGHT_BITS,
 };
 
 /// Samples of one prediction: what was known, from what it is summed, and what came.
@@ -113,7 +114,7 @@ impl Moments {
 }
 
 /// Inputs are worth their time together: a word's own movement, its rate, what others did, and so on.
-const GROUPS: [u16; 6] = [INITIAL, RATE, OTHERS, 1 << 10, 1 << 8 | 1 << 9, MOVEMENT];
+const GROUPS: [u16; 6] = [INITIAL, RATE, OTHERS, RECENT, RESIDUALS, MOVEMENT];
 /// A group must save so many bits each time that something is predicted.
 const GROUP_WORTH: f64 = 0.04;
 
