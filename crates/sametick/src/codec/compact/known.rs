@@ -178,12 +178,7 @@ impl Entity<'_> {
 
     /// How a word moves if it goes on as before, and as it did before that, and which way.
     #[inline(always)]
-    fn movement(
-        &self,
-        mode: impl Numbers,
-        (word, at): (usize, i32),
-        spans: &[u32; 3],
-    ) -> [i32; 3] {
+    fn movement(&self, mode: impl Numbers, (word, at): (usize, i32), spans: &[u32; 3]) -> [i32; 3] {
         let before = mode.number(self.before[word]);
         let earlier = mode.number(self.earlier[word]);
         let last = mode.distance(before, at);

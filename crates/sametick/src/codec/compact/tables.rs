@@ -4,10 +4,11 @@ use super::file::{TRAINED_ON_BYTES_MAX, TablesError};
 use super::known::feature as f;
 use super::plan::{Mode, NONE, Plan};
 use super::tree::{
-    FlagModel, INPUTS, Inputs, MOVEMENT, NumberModel, RATE, Regression, WEIGHT_BITS,
+    CLASSES, FlagModel, HALF, INPUTS, Inputs, LEAF_WORDS, MOVEMENT, Node, NumberModel, RATE,
+    Regression, Tree, WEIGHT_BITS,
 };
 use crate::record::Layout;
-use crate::word::{Meaning, Word};
+use crate::word::{Blend, Meaning, Word};
 
 /// Frozen knowledge of a game's values.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,16 +122,16 @@ impl Tables {
 }
 
 impl KindTables {
+    /// What moved goes on, what rested rests, and a surprise is about as large as the last change of speed.
     fn built_in(layout: &Layout) -> Self {
         let plan = Plan::new(layout);
         let word = |index: usize| {
-            let is_place = plan.place != NONE
-                && (usize::from(plan.place)..usize::from(plan.place) + 3).contains(&index);
+            let word = &layout.words()[index];
             let mut weights = [0; INPUTS];
-            weights[0] = if is_place { WHOLE } else { 0 };
+            weights[0] = if word.blend == Blend::Slide { WHOLE } else { 0 };
             WordTables {
                 regression: Regression::constant(weights),
-                numbers: NumberModel::prior(0),
+                numbers: built_in_numbers(),
                 on_grid: FlagModel::constant(16_000),
                 code: WordCode::default(),
             }
@@ -141,8 +142,8 @@ impl KindTables {
             Regression::constant(weights)
         });
         let words = (0..layout.len()).map(word).collect();
-        let (changed, rare) = (FlagModel::constant(30_000), FlagModel::constant(8_000));
-        Self { plan, changed, rare, words, turns }
+        let rare = FlagModel::constant(8_000);
+        Self { plan, changed: built_in_change(), rare, words, turns }
     }
 
     fn compile(&mut self) {
@@ -176,4 +177,56 @@ impl KindTables {
             };
         }
     }
+}
+
+/// Whether an entity changes: as before, and if it was out of sight most likely.
+fn built_in_change() -> FlagModel {
+    let nodes = vec![
+        Node { feature: f::ACQUAINTANCE as u8, threshold: 0, next: 1 },
+        Node { feature: f::CHANGED_BEFORE as u8, threshold: 0, next: 3 },
+        Node::leaf(2),
+        Node::leaf(0),
+        Node::leaf(1),
+    ];
+    FlagModel { tree: Tree { nodes }, chances: vec![3_000, 61_500, 50_000] }
+}
+
+/// How many sizes of surprises are told apart.
+const SURPRISES: usize = 8;
+
+/// A number's surprise by who it is of, whether it moved, and how much its speed changed.
+fn built_in_numbers() -> NumberModel {
+    // Strangers first, then what rested, then by the change of speed, each four times the one before.
+    let mut nodes = vec![
+        Node { feature: f::ACQUAINTANCE as u8, threshold: 1, next: 1 },
+        Node { feature: f::SPEED as u8, threshold: 0, next: 3 },
+        Node::leaf(0),
+        Node::leaf(1),
+        Node::leaf(0),
+    ];
+    let stranger = NumberModel::prior(0);
+    let mut leaves = vec![stranger.leaves[0], surprise(0, 5_500, 30_000)];
+    let mut open = nodes.len() - 1;
+    for size in 0..SURPRISES {
+        leaves.push(surprise(size as u16, 27_000, 21_000));
+        if size + 1 == SURPRISES {
+            nodes[open] = Node::leaf((size + 2) as u16);
+            break;
+        }
+        let (threshold, next) = (8 << (2 * size), nodes.len() as u16);
+        nodes[open] = Node { feature: f::ACCELERATION as u8, threshold, next };
+        nodes.extend([Node::leaf((size + 2) as u16), Node::leaf(0)]);
+        open = nodes.len() - 1;
+    }
+    NumberModel { tree: Tree { nodes }, leaves, details: stranger.details }
+}
+
+/// A surprise of about so many bits: the chance of more than that, and of more or less at each step from there.
+fn surprise(centre: u16, more: u16, step: u16) -> [u16; LEAF_WORDS] {
+    let mut leaf = [HALF; LEAF_WORDS];
+    leaf[0] = centre;
+    for (class, chance) in leaf[1..CLASSES].iter_mut().enumerate() {
+        *chance = if class == usize::from(centre) { more } else { step };
+    }
+    leaf
 }

@@ -336,7 +336,7 @@ fn find_grids(layouts: &[Layout], tables: &mut Tables, replay: Replay<'_>) {
 }
 
 /// What changes in less than this share of the entities that change is rare.
-const RARE_SHARE: f64 = 0.04;
+const RARE_SHARE: f64 = 0.3;
 
 /// Finds for each kind the words that rarely change.
 fn find_rare(layouts: &[Layout], tables: &mut Tables, replay: Replay<'_>) {

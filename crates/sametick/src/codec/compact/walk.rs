@@ -2,9 +2,7 @@
 //! coded, in which order, with what known. Which way the values go is the port's business.
 
 use super::known::{Entity, KEYS, Recent, class, distance, feature as f, place_of, scaled};
-use super::plan::{
-    Float, Integer, Mode, NONE, Numbers, Wraps, float_range, from_order, to_order,
-};
+use super::plan::{Float, Integer, Mode, NONE, Numbers, Wraps, float_range, from_order, to_order};
 use super::range::RAW_BITS_MAX;
 use super::records::{Past, Records};
 use super::space::{Motion, Rumour, Space};
