@@ -10,6 +10,8 @@ mod zoo;
 
 use crate::script::{Script, Seeded};
 use damage::damage;
+use sametick::codec::Wire;
+use sametick::codec::compact::Tables;
 use sametick::{
     Audience, Client, ClientEvent, Delivery, EntityId, Fields, Game, Networked, PlayerId, Rates,
     Server, Slots, Span, Time, Turn, View, World,
@@ -145,7 +147,11 @@ impl Middle {
             snapshot_every: u32::from(options & 8) / 2,
             ..View::default()
         };
-        let server = Server::open(map, 3, rates, now, &mut random);
+        let mut server = Server::open(map, 3, rates, now, &mut random);
+        if options & 32 != 0 {
+            let tables = Tables::built_in(Wire::of::<Fair>().layouts());
+            server.use_tables(tables).expect("they are of this game");
+        }
         let client = Client::open(SERVER, map, view, now, &mut random);
         let mut middle = Self { tap: Tap::new(server, client, random), maps: map };
         let nothing = &mut Script(&[]);

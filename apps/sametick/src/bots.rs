@@ -7,6 +7,7 @@ use crate::crew::{self, Crew};
 use crate::line::LineOptions;
 use crate::rules::models;
 use crate::stop::Stop;
+use crate::tables::{self, Codec};
 use crate::tokens;
 use anyhow::bail;
 use clap::{Args, value_parser};
@@ -50,6 +51,12 @@ pub(crate) struct Options {
     /// The server's token key, if it has one
     #[arg(long, value_name = "FILE")]
     token_key: Option<PathBuf>,
+    /// How snapshots must come: compact is an error if the server's tables are not ours; without it as the server can
+    #[arg(long, value_enum)]
+    codec: Option<Codec>,
+    /// The server's tables, if it has a file of them
+    #[arg(long, value_name = "FILE")]
+    tables: Option<PathBuf>,
     /// Decides the bots' whims and their line's chances
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
@@ -70,6 +77,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         seed: options.seed,
         conditions: options.line.conditions()?,
         plays_for: (options.seconds > 0).then(|| Span::seconds(options.seconds.into())),
+        tables: options.tables.as_deref().map(tables::read).transpose()?,
+        reads_compact: options.codec != Some(Codec::Plain),
     };
     let summary = if options.crowd { crew.crowd(&stop)? } else { crew.play(&stop)? };
     if summary.joined() == 0 && !stop.is_asked() {
@@ -84,6 +93,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
             ),
         };
         bail!("nobody could join {}: {reason}; {advice}", options.connect);
+    }
+    let wants_compact = options.codec == Some(Codec::Compact);
+    if let Some(agreed) = summary.not_compact().filter(|_| wants_compact) {
+        bail!("snapshots of {} come {agreed}; give its tables with --tables", options.connect);
     }
     match options.json {
         true => crate::print(&format!("{}\n", summary.json())),

@@ -11,6 +11,7 @@ use crate::stop::Stop;
 use crate::tokens;
 use anyhow::Context;
 use player::{Player, Start};
+use sametick::codec::compact::Tables;
 use sametick::network::Conditions;
 use sametick::secure::{SystemRandom, TokenKey};
 use sametick::{Span, Time, View};
@@ -45,6 +46,9 @@ pub(crate) struct Crew {
     /// To the server, and from it.
     pub(crate) conditions: [Conditions; 2],
     pub(crate) plays_for: Option<Span>,
+    /// For a server that sends compact snapshots, and whether it is let.
+    pub(crate) tables: Option<Arc<Tables>>,
+    pub(crate) reads_compact: bool,
 }
 
 impl Crew {
@@ -140,6 +144,8 @@ impl Crew {
             skill: self.skill,
             seed: self.seed,
             index,
+            tables: self.tables.clone(),
+            reads_compact: self.reads_compact,
         };
         Ok(Player::new(start, now, random))
     }

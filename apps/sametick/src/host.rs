@@ -15,6 +15,7 @@ use log::{Line, Log};
 use meter::Meter;
 use metrics::Board;
 use sametick::channel::Settings;
+use sametick::codec::compact::Tables;
 use sametick::endpoint::ListenerConfig;
 use sametick::replay::Recording;
 use sametick::secure::{SystemRandom, TokenKey};
@@ -22,6 +23,7 @@ use sametick::{PlayerId, Rates, Server, ServerEvent, Span, Time};
 use sametick_arena::{Arena, Content};
 use sametick_links::{Both, Clock, Link, drive_server};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// How often figures are left for whoever asks.
 const POSTED_EVERY: Span = Span::millis(250);
@@ -42,6 +44,8 @@ pub(crate) struct Plan {
     pub(crate) crew: Option<Crew>,
     pub(crate) lasts: Option<Span>,
     pub(crate) recording: Option<(RecordingFile, Recording)>,
+    /// Of compact snapshots, if they are to be.
+    pub(crate) tables: Option<Arc<Tables>>,
 }
 
 /// A server, and what is known of it.
@@ -62,8 +66,9 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    pub(crate) fn new(plan: Plan, board: Board) -> Self {
-        let Plan { content, rates, seed, players_max, key, link, crew, lasts, recording } = plan;
+    pub(crate) fn new(plan: Plan, board: Board) -> anyhow::Result<Self> {
+        let Plan { content, rates, seed, players_max, key, link, crew, lasts, .. } = plan;
+        let (recording, tables) = (plan.recording, plan.tables);
         // Found out now rather than in the first tick.
         content.map.visibility();
         let (clock, random) = (Clock::start(), &mut SystemRandom::new());
@@ -76,11 +81,14 @@ impl Host {
         };
         let ids = crew.as_ref().map(|crew| crew.client_ids.iter().copied().collect());
         let mut server = Server::new(config, content, seed, rates, now, random);
+        if let Some(tables) = tables {
+            server.use_tables(tables)?;
+        }
         let recording = recording.map(|(file, what)| {
             server.record(&what);
             file
         });
-        Self {
+        Ok(Self {
             server,
             link,
             meter: Meter::new(rates.tick_length, now),
@@ -93,7 +101,7 @@ impl Host {
             lasts,
             end: Time::MAX,
             clock,
-        }
+        })
     }
 
     /// Plays until the end, whoever brings it about.

@@ -73,7 +73,7 @@ pub(crate) struct Options {
 
 /// What means nothing in the arena, and what means nothing here.
 pub(crate) const ONLY_HERE: [&str; 3] = ["war", "save", "load"];
-const ONLY_IN_THE_ARENA: [&str; 13] = [
+const ONLY_IN_THE_ARENA: [&str; 15] = [
     "map",
     "mode",
     "tick-rate",
@@ -84,6 +84,8 @@ const ONLY_IN_THE_ARENA: [&str; 13] = [
     "also",
     "record",
     "record-what",
+    "codec",
+    "tables",
     "alone",
     "here",
     "watch",
@@ -202,7 +204,8 @@ pub(crate) fn run(options: &play::Options) -> anyhow::Result<()> {
     let bound = address_of(udp.local()).to_string();
     let (board, beside) = (Board::default(), Beside::default());
     let facts = plan.facts();
-    let game = Match { facts, board: board.clone(), key: None, beside, front: FRONT };
+    let (key, tables) = (None, None);
+    let game = Match { facts, board: board.clone(), key, beside, tables, front: FRONT };
     let web = options.matches.page.open(true, game)?;
     let pages = web.as_ref().map(page::addresses).unwrap_or_default();
     let pages: Vec<String> = pages.into_iter().map(|page| page + FRONT).collect();

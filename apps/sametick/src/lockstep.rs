@@ -158,7 +158,7 @@ fn open_page(
     let is_direct = setup.topology == Topology::PeerToPeer;
     facts["watch"] = (is_direct && here == options.players).into();
     let (board, beside, front) = (Board::default(), Beside::default(), page::FRONT);
-    let game = Match { facts, board, key: None, beside, front };
+    let game = Match { facts, board, key: None, beside, tables: None, front };
     let Some(web) = options.matches.page.open(false, game)? else { return Ok(None) };
     if options.join.is_some() {
         bail!("--page is for who begins the game; without --join");

@@ -19,6 +19,7 @@ mod replay;
 mod rules;
 mod serve;
 mod stop;
+mod tables;
 mod theatre;
 mod tokens;
 

@@ -2,6 +2,7 @@
 //! their pages show.
 
 use crate::address;
+use crate::crew::Crew;
 use crate::host::figures::Figures;
 use crate::host::log::{Line, Log};
 use crate::host::metrics::{self, Board};
@@ -10,6 +11,7 @@ use crate::page::{self, Beside, Match};
 use crate::recording_file;
 use crate::rules::Rules;
 use crate::stop::Stop;
+use crate::tables;
 use anyhow::bail;
 use clap::Args;
 use sametick::secure::TokenKey;
@@ -34,6 +36,8 @@ pub(crate) struct Options {
     pub(crate) page: page::Options,
     #[command(flatten)]
     pub(crate) recording: recording_file::Wanted,
+    #[command(flatten)]
+    pub(crate) codec: tables::Options,
 }
 
 /// What they say for themselves.
@@ -131,8 +135,10 @@ impl Options {
         let figures_at = wanted.metrics.filter(|_| is_first);
         let figures_at = figures_at.map(|at| metrics::serve(at, board.clone())).transpose()?;
         let key = wanted.key.clone();
+        let tables = self.codec.load()?;
         let game = Match {
             facts: rules.facts(&content, &rates),
+            tables: tables.clone(),
             board: board.clone(),
             key: key.clone(),
             beside: beside.clone(),
@@ -141,10 +147,14 @@ impl Options {
         let web = self.page.open(wanted.invites, game)?;
         let pages = web.as_ref().map(page::addresses).unwrap_or_default();
         let mut what = rules.text(&content, &rates);
+        if let Some(tables) = &tables {
+            what += &format!(", compact with tables {:016x}", tables.hash());
+        }
         if wanted.invites {
             what += &format!("; join with `sametick bots --connect {}`", address::nearby(bound));
         }
         let crew = (wanted.bots > 0).then(|| rules.crew(&content, wanted.bots, bound, key.clone()));
+        let crew = crew.map(|crew| Crew { tables: tables.clone(), ..crew });
         let recording = match is_first {
             true => self.recording.open(&rules.configuration())?,
             false => None,
@@ -159,9 +169,10 @@ impl Options {
             crew,
             lasts: wanted.lasts,
             recording,
+            tables,
         };
         let metrics = figures_at.map(|at| at.to_string());
         let listening = Line::Listening { address: bound.to_string(), what, metrics, pages };
-        Ok(Open { host: Host::new(plan, board), listening })
+        Ok(Open { host: Host::new(plan, board)?, listening })
     }
 }

@@ -51,7 +51,7 @@ pub(crate) struct Options {
     #[arg(long, value_parser = value_parser!(u32).range(1..=1_000_000))]
     pub(crate) seconds: Option<u32>,
     /// Play without a server or network, as fast as it goes (a minute of play unless --seconds says otherwise)
-    #[arg(long, conflicts_with_all = ["also", "page", "webtransport", "open", "address", "record"])]
+    #[arg(long, conflicts_with_all = ["also", "page", "webtransport", "open", "address", "record", "codec", "tables"])]
     alone: bool,
     /// With a lockstep model, or --game islands: how many play
     #[arg(long, value_name = "COUNT", default_value_t = 4, value_parser = value_parser!(u8).range(1..=8))]
@@ -75,12 +75,14 @@ pub(crate) struct Options {
 }
 
 /// What means nothing in lockstep, and what says the same there; and what means nothing under a server.
-const ONLY_SERVED: [(&str, &str); 6] = [
+const ONLY_SERVED: [(&str, &str); 8] = [
     ("bots", "--players says how many play, and --here how many of them here"),
     ("alone", "to play without any network, leave out --model"),
     ("also", "there is one game"),
     ("players-max", "there are at most 8, and the game begins with --players"),
     ("snapshot-rate", "there are no snapshots"),
+    ("codec", "there are no snapshots"),
+    ("tables", "there are no snapshots"),
     ("record-what", "only commands travel, so --record keeps all there is"),
 ];
 const ONLY_IN_LOCKSTEP: [&str; 4] = ["players", "here", "join", "watch"];

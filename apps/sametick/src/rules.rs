@@ -145,6 +145,8 @@ impl Rules {
             seed: self.seed,
             conditions: [Conditions::PERFECT, Conditions::PERFECT],
             plays_for: None,
+            tables: None,
+            reads_compact: true,
         }
     }
 

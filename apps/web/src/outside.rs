@@ -5,6 +5,7 @@ use crate::conditions::Wanted;
 use crate::player::Player;
 use crate::session::{Road, Session, find_content, named_content};
 use crate::settings::Settings;
+use sametick::codec::compact::Tables;
 use sametick::lockstep::{Identity, Mesh, Role, build_of};
 use sametick::secure::{ClientToken, Random};
 use sametick::{Client, Peer, Span, Time, View};
@@ -155,6 +156,11 @@ impl Joining {
             })
         } else {
             let client = Client::<Arena>::new(server, token, content.clone(), view, now, random);
+            let tables = session.tables().and_then(|bytes| Tables::from_bytes(&bytes).ok());
+            let client = match tables {
+                Some(tables) => client.with_tables(tables),
+                None => client,
+            };
             Player::Client(Box::new(match tls {
                 Some(tls) => client.within(tls),
                 None => client,

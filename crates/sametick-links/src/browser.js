@@ -5,6 +5,8 @@
 const TRANSPORT_MILLIS_MAX = 3000;
 // How much of ours may wait in a WebSocket before more is dropped.
 const SOCKET_BYTES_MAX = 16384;
+// Longer tables of compact snapshots are not taken.
+const TABLES_BYTES_MAX = 16777216;
 
 const [OPENING, OPEN, CLOSED] = [0, 1, 2];
 const [NONE, WEBTRANSPORT, WEBSOCKET] = [0, 1, 2];
@@ -166,6 +168,7 @@ export class Reply {
   #value = null;
   #reason = "";
   #isAbsent = false;
+  #tables = undefined;
 
   constructor(url) {
     this.#fetch(url);
@@ -184,13 +187,29 @@ export class Reply {
         this.#reason = said || `the server answered with status ${response.status}`;
         return;
       }
-      this.#value = await response.json();
+      const value = await response.json();
+      if (typeof value.tables === "string") this.#tables = await this.#fetchTables(value.tables);
+      this.#value = value;
     } catch {
       this.#isAbsent = true;
       this.#reason = "the server does not answer";
     }
   }
 
+  // Without them snapshots are longer, and that is all.
+  async #fetchTables(url) {
+    try {
+      const response = await fetch(url);
+      const length = Number(response.headers.get("content-length") ?? 0);
+      if (!response.ok || length > TABLES_BYTES_MAX) return undefined;
+      const bytes = new Uint8Array(await response.arrayBuffer());
+      return bytes.length <= TABLES_BYTES_MAX ? bytes : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  tables() { return this.#tables; }
   isAbsent() { return this.#isAbsent; }
   isThere() { return this.#value !== null; }
   reason() { return this.#reason; }

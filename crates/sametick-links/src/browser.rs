@@ -53,6 +53,8 @@ extern "C" {
     fn text(this: &Reply, path: &str) -> Option<String>;
     #[wasm_bindgen(method)]
     fn count(this: &Reply, path: &str) -> u32;
+    #[wasm_bindgen(method)]
+    fn tables(this: &Reply) -> Option<Vec<u8>>;
 
     #[wasm_bindgen(js_name = transportUrl)]
     fn transport_url(port: &str, path: &str) -> String;
@@ -131,6 +133,11 @@ impl Session {
     /// How many values the list at a path has.
     pub fn count(&self, path: &str) -> usize {
         self.reply.count(path) as usize
+    }
+
+    /// The file of the server's tables for compact snapshots, if it has such and they could be had.
+    pub fn tables(&self) -> Option<Vec<u8>> {
+        self.reply.tables()
     }
 
     /// What to knock with, once.

@@ -1,6 +1,9 @@
 //! A game's client: one connection, and the world as its player sees it.
 
 use crate::channel::{CloseReason, Event, Settings, Statistics};
+use crate::codec::Agreed;
+use crate::codec::compact::Tables;
+use crate::codec::compact::part::COMPACT;
 use crate::endpoint::{Dialer, DialerEvent};
 use crate::entities::KindOf;
 use crate::entity::EntityId;
@@ -16,6 +19,7 @@ use crate::succession::{CHARGE, ORDER, REIGN, Route, STATE};
 use crate::time::{Span, Time};
 use crate::view::View;
 use crate::world::{PlayerId, World};
+use std::sync::Arc;
 
 /// What a client tells its owner.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,6 +69,9 @@ pub struct Client<G: Game> {
     pub(crate) was_denied: bool,
     /// Where to go when the host leaves.
     pub(crate) route: Box<Route<G::Entity>>,
+    /// For servers that send compact snapshots.
+    tables: Option<Arc<Tables>>,
+    reads_compact: bool,
 }
 
 enum Half<G: Game> {
@@ -98,7 +105,27 @@ impl<G: Game> Client<G> {
             token: 0,
             was_denied: false,
             route: Route::new(random),
+            tables: None,
+            reads_compact: true,
         }
+    }
+
+    /// Has the tables of the game's compact snapshots; without them a server that sends such sends plain ones.
+    /// [`codec`](Client::codec) tells what came of it.
+    pub fn with_tables(mut self, tables: impl Into<Arc<Tables>>) -> Self {
+        self.tables = Some(tables.into());
+        self
+    }
+
+    /// Gets plain snapshots, whatever the server offers.
+    pub fn plain_only(mut self) -> Self {
+        self.reads_compact = false;
+        self
+    }
+
+    /// How the server's snapshots come, once it has let us in.
+    pub fn codec(&self) -> Option<Agreed> {
+        self.playing().map(|half| half.agreed)
     }
 
     /// Plays through a TLS session that a link has vouched for, where packets need not be sealed again.
@@ -411,7 +438,7 @@ impl<G: Game> Client<G> {
                 }
                 true
             }
-            (SNAPSHOT, Half::Playing(half)) => half.read(now, half_trip, whole).is_ok(),
+            (SNAPSHOT | COMPACT.., Half::Playing(half)) => half.read(now, half_trip, whole).is_ok(),
             (PACE, _) => {
                 let pace = Pace::read(message);
                 self.pace = pace.map(|pace| (now, pace)).or(self.pace);
@@ -420,14 +447,16 @@ impl<G: Game> Client<G> {
             (EVENT, Half::Playing(half)) => half.read_event(message).is_ok(),
             (EVENTS, Half::Playing(half)) => half.read_events(message).is_ok(),
             // Until the content is there, nothing can be made of it.
-            (SNAPSHOT | EVENTS, Half::Waiting(_)) => self.welcome.is_some(),
+            (SNAPSHOT | EVENTS | COMPACT.., Half::Waiting(_)) => self.welcome.is_some(),
             _ => false,
         };
         self.malformed += u64::from(!read);
     }
 
     fn begin(&mut self, now: Time, welcome: &[u8], content: G::Content) -> bool {
-        let Ok(half) = SnapshotClient::new(welcome, content, self.view, now) else { return false };
+        let tables = self.reads_compact.then_some(self.tables.as_ref());
+        let half = SnapshotClient::with_tables(welcome, content, self.view, now, tables);
+        let Ok(half) = half else { return false };
         self.events.push(ClientEvent::Joined(half.me));
         self.half = Half::Playing(Box::new(half));
         true

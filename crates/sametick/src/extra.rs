@@ -277,6 +277,10 @@ impl<G: Game> Part<G> {
         bits.write_bool(view.wants_commands());
         bits.write_bool(welcome.rewinds);
         bits.write_bool(false);
+        if welcome.tables.is_some() {
+            // Compact snapshots are for those who keep a world.
+            bits.write_bool(false);
+        }
         self.came.write(bits);
         if welcome.rewinds {
             write_others(bits, view.others);

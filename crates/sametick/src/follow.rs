@@ -3,8 +3,12 @@
 //! `eye.rs`.
 
 use crate::authority::{self, Decisions};
+use crate::births;
 use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::clock::Clock;
+use crate::codec::Agreed;
+use crate::codec::compact::part::{COMPACT, Said};
+use crate::codec::compact::{Compact, Tables};
 use crate::commands::CommandLog;
 use crate::entities::{Entities, Layouts};
 use crate::entity::EntityId;
@@ -26,6 +30,7 @@ use crate::view::View;
 use crate::world::{PlayerId, Tick, World};
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// So long after the server passed it, what was predicted and never confirmed is taken back.
 const CANCEL_AFTER: Span = Span::millis(500);
@@ -44,6 +49,10 @@ pub(crate) struct SnapshotClient<G: Game> {
     pub(crate) trusted: bool,
     /// Whether the server wants to know what our screen shows.
     rewinds: bool,
+    /// How snapshots come, and what reads them if that is not plain.
+    pub(crate) agreed: Agreed,
+    compact: Option<Box<Compact>>,
+    is_offered: bool,
     pub(crate) layouts: Layouts,
     wire: WireLayouts,
     command_layout: Layout,
@@ -90,11 +99,23 @@ pub(crate) struct SnapshotClient<G: Game> {
 
 impl<G: Game> SnapshotClient<G> {
     /// Begins with the message that [`join`](crate::serve::SnapshotServer::join) gave.
+    #[cfg(test)]
     pub(crate) fn new(
         welcome: &[u8],
         content: G::Content,
         view: View,
         now: Time,
+    ) -> Result<Self, Malformed> {
+        Self::with_tables(welcome, content, view, now, Some(None))
+    }
+
+    /// The same with tables for the compact codec, or without that codec.
+    pub(crate) fn with_tables(
+        welcome: &[u8],
+        content: G::Content,
+        view: View,
+        now: Time,
+        tables: Option<Option<&Arc<Tables>>>,
     ) -> Result<Self, Malformed> {
         let Welcome {
             game_id,
@@ -104,6 +125,7 @@ impl<G: Game> SnapshotClient<G> {
             seed,
             trusted,
             rewinds,
+            tables: offered,
             content: name,
         } = Welcome::read(welcome)?;
         if name != G::content_name(&content) {
@@ -111,6 +133,8 @@ impl<G: Game> SnapshotClient<G> {
         }
         let layouts = Layouts::of::<G::Entity>();
         let loaded = loaded::<G>(&content, &layouts);
+        let wire = WireLayouts::new(&layouts);
+        let (agreed, tables) = Agreed::on(offered, tables, wire.all());
         let mut predicted = World::default();
         predicted.set_predicts(me);
         Ok(Self {
@@ -122,10 +146,13 @@ impl<G: Game> SnapshotClient<G> {
             view,
             trusted,
             rewinds,
-            wire: WireLayouts::new(&layouts),
+            agreed,
+            compact: tables.map(|tables| Box::new(Compact::new(tables))),
+            is_offered: offered.is_some(),
+            wire,
             layouts,
             command_layout: Layout::of::<G::Command>(Precision::State),
-            tables: ServerTables::new(loaded),
+            tables: ServerTables::new(loaded, offered.is_some()),
             seen: Table::default(),
             clock: Clock::new(tick_length, now),
             log: CommandLog::default(),
@@ -166,15 +193,35 @@ impl<G: Game> SnapshotClient<G> {
         half_trip: Span,
         message: &[u8],
     ) -> Result<Option<(Tick, Range<usize>)>, Malformed> {
-        let mut bits = BitReader::new(message);
-        let Some(heading) = Heading::read(&mut bits, self.game_id, self.newest_tick)? else {
-            return Ok(None);
-        };
-        let Heading { tick, repeated, received, margin, births } = heading;
-        let others = others::read(&mut bits, &self.command_layout);
         let before = self.tables.newest();
-        let Some(part) = self.tables.read(&mut bits, self.wire.all())? else { return Ok(None) };
-        bits.finish()?;
+        let is_compact = message.first().is_some_and(|first| first & COMPACT != 0);
+        let (heading, others, part) = if is_compact {
+            let compact = self.compact.as_deref_mut().ok_or(Malformed)?;
+            if message[0] & !COMPACT != self.game_id & !COMPACT {
+                return Ok(None);
+            }
+            let commands = &self.command_layout;
+            let extra = |said: Said, mut bits: BitReader<'_>| {
+                let births = births::read(&mut bits, Tick(said.tick));
+                let others = others::read(&mut bits, commands);
+                bits.finish().map(|()| (births, others))
+            };
+            let (tables, coder) = (&mut self.tables, (compact, self.wire.all()));
+            let read = tables.read_compact(message, coder, self.newest_tick.0, extra)?;
+            let Some((said, brought, part)) = read else { return Ok(None) };
+            let (births, others) = brought.unwrap_or_default();
+            (Heading::of(said, births), others, part)
+        } else {
+            let mut bits = BitReader::new(message);
+            let Some(heading) = Heading::read(&mut bits, self.game_id, self.newest_tick)? else {
+                return Ok(None);
+            };
+            let others = others::read(&mut bits, &self.command_layout);
+            let part = self.tables.read(bits, self.wire.all(), heading.said)?;
+            let Some(part) = part else { return Ok(None) };
+            (heading, others, part)
+        };
+        let Heading { tick, repeated, received, margin, births, .. } = heading;
         let missing = part.number.saturating_sub(before + 1);
         let is_first_part = tick > self.newest_tick;
         let ticks = tick.0.saturating_sub(self.newest_tick.0);
@@ -295,6 +342,9 @@ impl<G: Game> SnapshotClient<G> {
         self.bits.write_bool(self.view.wants_commands());
         self.bits.write_bool(self.rewinds);
         self.bits.write_bool(claims.is_some());
+        if self.is_offered {
+            self.bits.write_bool(self.compact.is_some());
+        }
         self.tables.acknowledgement().write(&mut self.bits);
         if self.rewinds {
             write_others(&mut self.bits, self.view.others);

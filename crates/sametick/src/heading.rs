@@ -3,6 +3,7 @@
 
 use crate::births;
 use crate::bits::{BitReader, Malformed};
+use crate::codec::compact::part::Said;
 use crate::entity::EntityId;
 use crate::serve::{
     MARGIN_UNIT_MICROS, RECEIVED_BACK_MAX, RECEIVED_BITS, REPEATED_BITS, SNAPSHOT, TICK_BITS,
@@ -19,6 +20,8 @@ pub(crate) struct Welcome {
     pub(crate) seed: u64,
     pub(crate) trusted: bool,
     pub(crate) rewinds: bool,
+    /// The tables of the compact codec, if the server offers it.
+    pub(crate) tables: Option<u64>,
     pub(crate) content: u64,
 }
 
@@ -31,20 +34,22 @@ impl Welcome {
         let tick = Tick(bits.read(32) as u32);
         let tick_length = Span::micros(bits.read(32));
         let seed = bits.read(64);
-        let [trusted, rewinds] = [(); 2].map(|()| bits.read_bool());
-        let unused = bits.read(6);
+        let [trusted, rewinds, is_compact] = [(); 3].map(|()| bits.read_bool());
+        let unused = bits.read(5);
+        let tables = is_compact.then(|| bits.read(64));
         let content = bits.read(64);
         bits.finish()?;
         let is_lawful = game_id != 0 && unused == 0;
         if !is_lawful || !crate::alone::TICK_LENGTHS.contains(&tick_length) {
             return Err(Malformed);
         }
-        Ok(Self { game_id, me, tick, tick_length, seed, trusted, rewinds, content })
+        Ok(Self { game_id, me, tick, tick_length, seed, trusted, rewinds, tables, content })
     }
 }
 
 /// What precedes each part of a snapshot.
 pub(crate) struct Heading {
+    pub(crate) said: Said,
     pub(crate) tick: Tick,
     /// How many commands had to be repeated for want of ours.
     pub(crate) repeated: Repeated,
@@ -70,15 +75,23 @@ impl Heading {
             return Ok(None);
         }
         let tick = nearest(newest_tick, bits.read(TICK_BITS) as u32);
-        let repeated = Repeated(bits.read(REPEATED_BITS) as u32);
-        let margin = bits.read(15) as i64;
-        let received = Tick(match bits.read(RECEIVED_BITS) as u32 {
+        let repeated = bits.read(REPEATED_BITS) as u32;
+        let margin = bits.read(15) as u32;
+        let received = bits.read(RECEIVED_BITS) as u32;
+        let said = Said { tick: tick.0, repeated, margin, received };
+        Ok(Some(Self::of(said, births::read(bits, tick))))
+    }
+
+    /// What it is that was said.
+    pub(crate) fn of(said: Said, births: Vec<(EntityId, EntityId)>) -> Self {
+        let tick = Tick(said.tick);
+        let received = Tick(match said.received {
             0 => 0,
             received => tick.0.saturating_add(received).saturating_sub(RECEIVED_BACK_MAX),
         });
-        let margin = (margin != 0).then(|| ((margin - 16_384) * MARGIN_UNIT_MICROS) as f64);
-        let births = births::read(bits, tick);
-        Ok(Some(Self { tick, repeated, received, margin, births }))
+        let margin = (said.margin != 0)
+            .then(|| ((i64::from(said.margin) - 16_384) * MARGIN_UNIT_MICROS) as f64);
+        Self { said, tick, repeated: Repeated(said.repeated), received, margin, births }
     }
 }
 

@@ -2,6 +2,9 @@
 //! they are written, and what a table is, stands in `snapshot.rs`.
 
 use crate::bits::{BitReader, Malformed};
+use crate::codec::compact::Compact;
+use crate::codec::compact::part::{Against, Heading, Incoming, Name, Said, Told};
+use crate::codec::compact::records::Past;
 use crate::delta;
 use crate::entity::{EntityId, GENERATION_BITS};
 use crate::record::Layout;
@@ -12,6 +15,7 @@ use crate::snapshot::{
 use crate::table::{Head, Table};
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// More parts than this since the last message are many, and are told of in so many messages.
 const BURST_PARTS: u64 = 8;
@@ -32,38 +36,67 @@ pub(crate) struct ReceivedPart<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct ServerTables {
     /// What both ends have before anything is sent.
-    loaded: Table,
+    loaded: Arc<Table>,
     tables: VecDeque<ReceivedTable>,
     /// A table that is not needed any more, for its memory.
-    spare: Table,
+    spare: Option<Arc<Table>>,
     newest: u64,
     /// The newest part that was named as a base.
     named: u64,
     /// The newest part when this was last said, and how many times more what is long past is said, too.
     told: u64,
     says_all: u32,
+    /// Whether tables remember what they were built on, as the compact codec asks.
+    keeps_past: bool,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct ReceivedTable {
     number: u64,
     /// The chunks that its part was about.
     chunks: Range<usize>,
-    table: Table,
+    table: Arc<Table>,
+    /// What that was built on, and what that was.
+    past: [Option<Arc<Table>>; 2],
+    told: Told,
+}
+
+impl ReceivedTable {
+    /// The table of another part that is built on this.
+    fn followed_by(
+        &self,
+        number: u64,
+        chunks: Range<usize>,
+        table: Arc<Table>,
+        said: Said,
+    ) -> Self {
+        let is_loaded = self.number == 0;
+        let before = (!is_loaded).then(|| Arc::clone(&self.table));
+        let past = [before, self.past[0].clone()];
+        let base = (!is_loaded).then_some((&self.told, number - self.number));
+        Self { number, chunks, table, past, told: Told::on(base, said) }
+    }
+
+    fn lineage(&self, tick: u32) -> Past<&Table> {
+        let [before, earlier] = self.past.each_ref().map(Option::as_deref);
+        Past { base: &self.table, before, earlier, spans: self.told.spans_to(tick) }
+    }
 }
 
 impl ServerTables {
     /// A client that has the map and nothing else; its entities are out of sight.
-    pub(crate) fn new(mut loaded: Table) -> Self {
+    pub(crate) fn new(mut loaded: Table, keeps_past: bool) -> Self {
         loaded.visible.clear();
-        Self { loaded, ..Self::default() }
+        Self { loaded: Arc::new(loaded), keeps_past, ..Self::default() }
     }
 
     /// Reads a part; none if it is known already, or its base is not there, as when somebody said that we had it.
+    /// What was `said` before it is kept with it. The part ends the message.
     pub(crate) fn read(
         &mut self,
-        bits: &mut BitReader<'_>,
+        mut bits: BitReader<'_>,
         layouts: &[Layout],
+        said: Said,
     ) -> Result<Option<ReceivedPart<'_>>, Malformed> {
         let number = nearest(self.newest, bits.read(NUMBER_BITS) as u16);
         let back = bits.read(BACK_BITS);
@@ -71,62 +104,134 @@ impl ServerTables {
         let first = bits.read(CHUNK_BITS) as usize;
         let end = first + bits.read(CHUNK_BITS) as usize;
         let mut held = bits.read_bool().then(Slots::default);
-        let known = self.tables.iter().any(|table| table.number == number);
-        let named = number.checked_sub(back).ok_or(Malformed)?;
-        if bits.failed() || end > CHUNKS_MAX || number == 0 {
+        if bits.failed() || end > CHUNKS_MAX || number == 0 || number < back {
             return Err(Malformed);
         }
-        let joined;
-        let base = if is_joined {
-            joined = self.join(named, layouts);
-            joined.as_ref()
-        } else if back == 0 {
-            Some(&self.loaded)
-        } else {
-            find(&self.tables, named).map(|part| &part.table)
+        let Some(base) = self.base(Name { number, back, is_joined }, layouts) else {
+            return Ok(None);
         };
-        let Some(base) = base.filter(|_| !known) else { return Ok(None) };
-        let mut table = std::mem::take(&mut self.spare);
-        table.copy_from(base);
-        read_chunks(bits, layouts, base, &mut table, first..end, &mut held);
-        if bits.failed() {
-            return Err(Malformed);
+        let mut table = self.copy_of(&base.table);
+        let now = Arc::get_mut(&mut table).ok_or(Malformed)?;
+        read_chunks(&mut bits, layouts, &base.table, now, first..end, &mut held);
+        bits.finish()?;
+        let part = base.followed_by(number, first..end, table, said);
+        drop(base);
+        Ok(self.keep(part, (back > 0).then_some(number - back), held.unwrap_or_default()))
+    }
+
+    /// The same for a compact part, which begins the message, with what it says and what `extra` makes of what else it
+    /// brings.
+    pub(crate) fn read_compact<T>(
+        &mut self,
+        message: &[u8],
+        (compact, layouts): (&mut Compact, &[Layout]),
+        newest_tick: u32,
+        extra: impl FnOnce(Said, BitReader<'_>) -> Result<T, Malformed>,
+    ) -> Result<Option<(Said, Option<T>, ReceivedPart<'_>)>, Malformed> {
+        let mut incoming = Incoming::new(message, self.newest)?;
+        let Name { number, back, .. } = incoming.name;
+        let Some(base) = self.base(incoming.name, layouts).filter(|_| self.keeps_past) else {
+            return Ok(None);
+        };
+        let told = (back > 0).then_some(&base.told);
+        let against = Against { told, end: base.chunks.end, newest_tick };
+        let heading = incoming.heading(against)?;
+        let brought = heading.extra.as_ref();
+        let brought = brought.map(|(bytes, _)| extra(heading.said, BitReader::new(bytes)));
+        let brought = brought.transpose()?;
+        let (mut table, mut held) = (self.copy_of(&base.table), Slots::default());
+        let now = Arc::get_mut(&mut table).ok_or(Malformed)?;
+        let lineage = base.lineage(heading.said.tick);
+        incoming.entities(compact, layouts, &heading, lineage, (now, &mut held))?;
+        let Heading { said, chunks, .. } = heading;
+        let part = base.followed_by(number, chunks, table, said);
+        drop(base);
+        let part = self.keep(part, (back > 0).then_some(number - back), held);
+        Ok(part.map(|part| (said, brought, part)))
+    }
+
+    /// A copy of a table that nobody else has.
+    fn copy_of(&mut self, base: &Table) -> Arc<Table> {
+        let mut table = self.spare.take().unwrap_or_default();
+        match Arc::get_mut(&mut table) {
+            Some(copy) => copy.copy_from(base),
+            None => table = Arc::new(base.clone()),
+        }
+        table
+    }
+
+    /// What a part is built on; none if that is not there, or the part is.
+    fn base(&self, name: Name, layouts: &[Layout]) -> Option<ReceivedTable> {
+        let Name { number, back, is_joined } = name;
+        if self.tables.iter().any(|table| table.number == number) {
+            return None;
+        }
+        if is_joined {
+            return self.join(number - back, layouts);
+        }
+        if back == 0 {
+            let table = Arc::clone(&self.loaded);
+            return Some(ReceivedTable { table, ..ReceivedTable::default() });
+        }
+        find(&self.tables, number - back).cloned()
+    }
+
+    /// Keeps the table of a part that was read.
+    fn keep(
+        &mut self,
+        mut part: ReceivedTable,
+        named: Option<u64>,
+        held: Slots,
+    ) -> Option<ReceivedPart<'_>> {
+        let (number, chunks) = (part.number, part.chunks.clone());
+        if !self.keeps_past {
+            part.past = [None, None];
         }
         self.newest = self.newest.max(number);
-        if back > 0 {
-            self.named = self.named.max(named);
-        }
+        self.named = self.named.max(named.unwrap_or(0));
         let place = self.tables.partition_point(|table| table.number < number);
-        self.tables.insert(place, ReceivedTable { number, chunks: first..end, table });
+        self.tables.insert(place, part);
         while let Some(oldest) = self.tables.pop_front_if(|oldest| {
             // The server keeps its last ones and the newest that it knows us to have, no older than the
             // one it named.
             let is_past = oldest.number + (TABLES_MAX as u64) < self.newest;
             is_past && (oldest.number < self.named || oldest.number + BACK_MAX < self.newest)
         }) {
-            self.spare = oldest.table;
+            // Its memory, unless others remember it.
+            let mut table = oldest.table;
+            if Arc::get_mut(&mut table).is_some() {
+                self.spare = Some(table);
+            }
         }
         let place = self.tables.partition_point(|table| table.number < number);
-        let kept = self.tables.get(place).filter(|kept| kept.number == number);
-        let slots = first * CHUNK_SLOTS..end * CHUNK_SLOTS;
-        let held = held.unwrap_or_default();
-        Ok(kept.map(|kept| ReceivedPart { number, table: &kept.table, slots, held }))
+        let kept = self.tables.get(place).filter(|kept| kept.number == number)?;
+        let slots = chunks.start * CHUNK_SLOTS..chunks.end * CHUNK_SLOTS;
+        Some(ReceivedPart { number, table: &kept.table, slots, held })
     }
 
     /// The table of a part, with what those before it in its snapshot were about; none if one is not there.
-    fn join(&self, number: u64, layouts: &[Layout]) -> Option<Table> {
+    fn join(&self, number: u64, layouts: &[Layout]) -> Option<ReceivedTable> {
         let mut part = find(&self.tables, number).filter(|part| part.chunks.start > 0)?;
-        let mut table = part.table.clone();
+        let mut joined = part.clone();
+        let mut table = Table::clone(&part.table);
+        let mut past = part.past.each_ref().map(|past| past.as_deref().map(Table::clone));
         while part.chunks.start > 0 {
             let before = find(&self.tables, part.number - 1)?;
             if before.chunks.end != part.chunks.start {
                 return None;
             }
             let slots = before.chunks.start * CHUNK_SLOTS..before.chunks.end * CHUNK_SLOTS;
-            table.copy_slots(&before.table, slots, layouts);
+            table.copy_slots(&before.table, slots.clone(), layouts);
+            for (past, before) in past.iter_mut().zip(&before.past) {
+                if let (Some(past), Some(before)) = (past, before) {
+                    past.copy_slots(before, slots.clone(), layouts);
+                }
+            }
             part = before;
         }
-        Some(table)
+        joined.table = Arc::new(table);
+        joined.past = past.map(|past| past.map(Arc::new));
+        Some(joined)
     }
 
     #[cfg(test)]
@@ -234,6 +339,13 @@ fn read_changed(bits: &mut BitReader<'_>, in_sight: u32) -> u32 {
         bits.fail();
     }
     members
+}
+
+/// The same for so many low bits.
+pub(crate) fn nearest_of(around: u64, low: u32, bits: u32) -> u64 {
+    let unused = u32::BITS - bits;
+    let ahead = (low.wrapping_sub(around as u32) << unused).cast_signed() >> unused;
+    around.checked_add_signed(i64::from(ahead)).unwrap_or(0)
 }
 
 /// The number nearest to `around` with these low bits; before the first there is none.

@@ -5,6 +5,7 @@ use crate::authority::{self, CLAIMS_MAX, Claim, Decisions, Trust};
 use crate::births::Births;
 use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::changes::Changes;
+use crate::codec::compact::part::{self, Said};
 use crate::commands::{AHEAD_TICKS_MAX, CommandQueue, read_moments};
 use crate::entities::Layouts;
 use crate::game::{EventKey, Game, Sight, Sights, Turn, Verdict};
@@ -16,7 +17,7 @@ use crate::replay::Recorder;
 use crate::rewind::{self, Screen, Told};
 use crate::sight::{self, History, Moment, Past};
 use crate::slots::Slots;
-use crate::snapshot::{Candidate, ClientBase, Decoded, Frame};
+use crate::snapshot::{Candidate, ClientBase, Decoded, Frame, Preface, Teller};
 use crate::time::{Span, Time};
 use crate::versions::{VersionId, Versions, WireLayouts};
 use crate::view::Others;
@@ -117,6 +118,8 @@ pub(crate) struct SnapshotServer<G: Game> {
     pub(crate) claims: VecDeque<Claim>,
     /// If the match is recorded.
     recorder: Option<Box<Recorder>>,
+    /// If snapshots are compact for those who can read that.
+    pub(crate) teller: Option<Box<Teller>>,
 }
 
 struct Player<G: Game> {
@@ -147,6 +150,9 @@ struct Player<G: Game> {
     /// The states it claims for its own entities.
     claims: Decisions<G::Entity>,
     births: Births,
+    /// Whether it was told which tables there are, and whether it says that it has them.
+    is_offered: bool,
+    reads_compact: bool,
 }
 
 /// For how many ticks moments are kept.
@@ -200,6 +206,7 @@ impl<G: Game> SnapshotServer<G> {
             verdicts: VecDeque::new(),
             claims: VecDeque::new(),
             recorder: None,
+            teller: None,
         }
     }
 
@@ -222,6 +229,7 @@ impl<G: Game> SnapshotServer<G> {
         }
         let every = head as u32 >> 8 & 0xff;
         let [wants_commands, tells, claims] = [16, 17, 18].map(|bit| head >> bit & 1 != 0);
+        let reads_compact = player.is_offered && bits.read_bool();
         let decoded = Decoded::read(&mut bits);
         let (mut others, mut claimed) = (None, None);
         if tells {
@@ -256,6 +264,7 @@ impl<G: Game> SnapshotServer<G> {
         }
         player.snapshot_every = every.max(self.rates.ticks_per_snapshot);
         player.wants_commands = wants_commands;
+        player.reads_compact = reads_compact;
         player.base.acknowledge(decoded);
         if !player.births.is_empty() {
             player.births.acknowledge(decoded.newest as u32);
@@ -502,7 +511,8 @@ impl<G: Game> SnapshotServer<G> {
             self.others.update(tick, &self.command_layout, known);
         }
         let Some(player) = find(&mut self.players, to) else { return };
-        let Player { base, births, snapshot_every, .. } = player;
+        let Player { base, births, snapshot_every, reads_compact, .. } = player;
+        let reads_compact = *reads_compact;
         if !births.is_empty() {
             births.tell(base.next_number(), tick);
         }
@@ -517,29 +527,57 @@ impl<G: Game> SnapshotServer<G> {
             turn: u64::from(tick.0 / (*snapshot_every).max(1)),
             update_every: G::update_every(&self.world, to),
         };
-        self.bits.clear();
-        head.write(&mut self.bits);
-        if wants_commands {
-            self.others.write(&mut self.bits, &self.versions, &self.visible, to);
-        } else {
-            self.bits.write_bool(false);
+        if base.said.is_some() {
+            base.said = Some(head.said());
         }
+        let others = wants_commands.then_some(&self.others);
+        let (versions, visible) = (&self.versions, &self.visible);
+        let tell = |bits: &mut BitWriter, is_first: bool| {
+            head.write(bits);
+            match others.filter(|_| is_first) {
+                Some(others) => others.write(bits, versions, visible, to),
+                None => bits.write_bool(false),
+            }
+        };
         let recorder = &mut self.recorder;
+        let mut send = |number: u64, message: &[u8]| {
+            if let Some(recorder) = recorder {
+                recorder.sent(tick, to, message);
+            }
+            part(number, message);
+        };
+        let (limits, bits) = ((bytes_max, budget_bytes), &mut self.bits);
+        bits.clear();
+        if let Some(teller) = self.teller.as_deref_mut().filter(|_| reads_compact) {
+            let preface = head.preface(bits, |bits| match others {
+                Some(others) => others.write(bits, versions, visible, to),
+                None => bits.write_bool(false),
+            });
+            let preface = (teller, &preface);
+            let mut plain_head = tell;
+            base.write_compact(
+                &mut frame,
+                to,
+                visible,
+                limits,
+                preface,
+                &mut plain_head,
+                bits,
+                &mut send,
+            );
+            return;
+        }
+        tell(bits, true);
         let mut finished = |number: u64, bits: &mut BitWriter, more: bool| {
             if let Ok(message) = bits.finish() {
-                if let Some(recorder) = recorder {
-                    recorder.sent(tick, to, message);
-                }
-                part(number, message);
+                send(number, message);
             }
             if more {
                 bits.clear();
-                head.write(bits);
-                bits.write_bool(false);
+                tell(bits, false);
             }
         };
-        let limits = (bytes_max, budget_bytes);
-        base.write(&mut frame, to, &self.visible, limits, &mut finished, &mut self.bits);
+        base.write(&mut frame, to, visible, limits, &mut finished, bits);
     }
 
     /// Begins another game with those who are here: another map, other content. Each is told anew.
@@ -549,7 +587,8 @@ impl<G: Game> SnapshotServer<G> {
         let game_id = self.game_id.wrapping_add(1).max(1);
         // A recording is of one match.
         self.finish_recording();
-        *self = Self { game_id, recorder: self.recorder.take(), ..next };
+        let (recorder, teller) = (self.recorder.take(), self.teller.take());
+        *self = Self { game_id, recorder, teller, ..next };
         players.into_iter().map(|player| (player, self.join(player))).collect()
     }
 
@@ -585,6 +624,36 @@ struct SnapshotHead<'a> {
 }
 
 impl SnapshotHead<'_> {
+    /// What it says in the compact codec, as it goes before each part.
+    fn said(&self) -> Said {
+        Said {
+            tick: self.tick.0,
+            repeated: self.repeated % part::REPEATED_COUNT,
+            margin: self.margin as u32,
+            received: self.received,
+        }
+    }
+
+    /// The same with what else parts bring; `others` writes what others ask for, or that nothing is said of that.
+    fn preface(&self, bits: &mut BitWriter, others: impl Fn(&mut BitWriter)) -> Preface {
+        let Self { tick, births, .. } = self;
+        let mut extra = |is_first: bool| {
+            bits.clear();
+            bits.write_bool(!births.is_empty());
+            if !births.is_empty() {
+                births.write(bits, *tick);
+            }
+            if is_first {
+                others(bits)
+            } else {
+                bits.write_bool(false)
+            }
+            // Two bits are what is said when there is nothing.
+            (bits.bits_written() > 2).then(|| part::extra_of(bits))
+        };
+        Preface { game_id: self.game_id, said: self.said(), extra: [extra(true), extra(false)] }
+    }
+
     fn write(&self, bits: &mut BitWriter) {
         let Self { game_id, tick, repeated, margin, received, births } = self;
         let low = u64::from(tick.0) & TICK_MASK;

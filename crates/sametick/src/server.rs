@@ -2,6 +2,7 @@
 
 use crate::authority::Claim;
 use crate::channel::{CloseReason, Event, PAYLOAD_BYTES_MAX, Statistics};
+use crate::codec::compact::{Tables, TablesError};
 use crate::endpoint::{Answer, Listener, ListenerConfig, ListenerEvent};
 use crate::game::{Game, Verdict};
 use crate::health::{Pace, Pacing};
@@ -174,6 +175,12 @@ impl<G: Game> Server<G> {
         random: &mut dyn Random,
     ) -> Self {
         Self::new(ListenerConfig::open(random), content, seed, rates, now, random)
+    }
+
+    /// Sends compact snapshots, with these tables, to whoever joins from now on and has the same; others get plain
+    /// ones, as all do where [`Rates::base`] is not the common one. Refused if they are of another game.
+    pub fn use_tables(&mut self, tables: impl Into<Arc<Tables>>) -> Result<(), TablesError> {
+        self.half.use_tables(tables.into())
     }
 
     /// Takes a datagram; its bytes are of no use afterwards. An answer goes back to the same peer.

@@ -13,7 +13,8 @@
 //! PROTOCOL.md has the layout of a part, under *Snapshot*.
 
 use crate::bits::BitWriter;
-use crate::changes::{Change, Changes, Known};
+use crate::changes::{Changes, Known};
+use crate::codec::compact::part::Said;
 use crate::delta;
 use crate::entity::{ENTITY_SLOTS_MAX, EntityId, GENERATION_BITS};
 use crate::record::Layout;
@@ -21,11 +22,18 @@ use crate::slots::{CHUNK_SLOTS, Slots, places, write_members};
 use crate::table::Head;
 use crate::versions::{Chunk, VersionId, Versions};
 use crate::world::{PlayerId, Tick};
+pub(crate) use candidates::Candidate;
+use candidates::{choose_alone, choose_together, fits};
+pub(crate) use compact::{Preface, Teller};
 pub(crate) use decoded::Decoded;
+use past::SentPast;
 use std::collections::VecDeque;
 use std::ops::Range;
 
+mod candidates;
+mod compact;
 mod decoded;
+mod past;
 
 /// What a snapshot is a delta against.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -97,6 +105,8 @@ pub(crate) struct ClientBase {
     told: Decoded,
     /// How many snapshots have waited for it to say more.
     waited: u32,
+    /// What the snapshot that is being written says before its entities, if tables remember their past.
+    pub(crate) said: Option<Said>,
 }
 
 #[derive(Debug, Default)]
@@ -112,6 +122,8 @@ struct SentTable {
     versions: Vec<VersionId>,
     visible: Slots,
     is_acknowledged: bool,
+    /// What it was built on, where the compact codec asks for that.
+    past: Option<Box<SentPast>>,
 }
 
 /// Which table a part is built on: how many parts ago, and whether with those joined to it.
@@ -138,24 +150,15 @@ pub(crate) struct Frame<'a, F> {
     pub(crate) update_every: F,
 }
 
-/// Changed neighbours that may be carried together: of which chunk, and their changes in the cache.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Candidate {
-    chunk: usize,
-    change: Change,
-}
-
-impl Candidate {
-    /// The first of its slots.
-    fn slot(&self) -> usize {
-        self.chunk * CHUNK_SLOTS + self.change.members.trailing_zeros() as usize
-    }
-}
-
 impl ClientBase {
     /// A client that has the map and nothing else.
     pub(crate) fn new(choice: Base, loaded: Vec<VersionId>) -> Self {
         Self { choice, loaded, ..Self::default() }
+    }
+
+    /// The same with tables that remember what they were built on.
+    pub(crate) fn with_past(self) -> Self {
+        Self { said: Some(Said::default()), ..self }
     }
 
     /// Takes in which parts the client has decoded.
@@ -204,6 +207,9 @@ impl ClientBase {
                 for chunk in before.chunks.clone() {
                     rest.visible.set_chunk(chunk, chunk_of(&before.visible, chunk));
                 }
+                if let (Some(rest), Some(before)) = (&mut rest.past, &before.past) {
+                    rest.join(before, slots);
+                }
                 (rest.first, rest.chunks.start) = (before.first, 0);
             }
         }
@@ -244,7 +250,10 @@ impl ClientBase {
 
     /// All versions that the tables name.
     pub(crate) fn named(&self) -> impl Iterator<Item = &[VersionId]> {
-        self.tables.iter().map(|table| &table.versions[..]).chain([&self.loaded[..]])
+        let tables = self.tables.iter();
+        let past = tables.clone().filter_map(|table| table.past.as_deref());
+        let tables = tables.map(|table| &table.versions[..]).chain([&self.loaded[..]]);
+        tables.chain(past.flat_map(SentPast::named))
     }
 
     /// The number that the next part will have.
@@ -254,7 +263,10 @@ impl ClientBase {
 
     /// Bytes on the heap.
     pub(crate) fn memory_bytes(&self) -> usize {
-        let table = |table: &SentTable| table.versions.capacity() * size_of::<VersionId>() + 16;
+        let table = |table: &SentTable| {
+            let past = table.past.as_ref().map_or(0, |past| past.memory_bytes());
+            table.versions.capacity() * size_of::<VersionId>() + 16 + past
+        };
         let tables = self.tables.iter().chain(&self.spare);
         let by_slot = self.carried.capacity() + self.since.capacity();
         tables.map(table).sum::<usize>() + by_slot * size_of::<u64>()
@@ -282,7 +294,7 @@ impl ClientBase {
         let mut budget_bits = 8 * budget_bytes;
         loop {
             let before = bits.bits_written();
-            let (now, back) = self.next_table(from..chunks, slots);
+            let (mut now, back) = self.next_table(from..chunks, slots);
             let bits_max = (8 * bytes_max).saturating_sub(before);
             let end = self.choose(frame, own, visible, from..chunks, &now, (true, bits_max));
             if !fits(frame.candidates, bits_max.min(budget_bits)) {
@@ -290,6 +302,9 @@ impl ClientBase {
                 let count = frame.candidates.len();
                 self.fit(frame.candidates, own, bits_max.min(budget_bits));
                 frame.holds_back |= frame.candidates.len() < count;
+            }
+            if let Some(said) = self.said {
+                now.remember(back.parts, said);
             }
             self.write_part(frame, own, visible, from..end, (now, back), bits);
             budget_bits = budget_bits.saturating_sub(bits.bits_written() - before);
@@ -313,10 +328,12 @@ impl ClientBase {
             now.versions.clone_from(&base.versions);
             now.visible.clone_from(&base.visible);
             (now.chunks, now.snapshot, now.tick) = (base.chunks.clone(), base.snapshot, base.tick);
+            now.past.clone_from(&base.past);
         } else {
             now.versions.clone_from(&self.loaded);
             now.visible.clear();
             (now.chunks, now.snapshot, now.tick) = (0..0, 0, Tick(0));
+            now.past = self.said.map(|_| Box::default());
         }
         // What is not built on is taken for unknown, and sent whole.
         match self.choice {
@@ -468,25 +485,9 @@ impl ClientBase {
             let [members, whole] = carried.iter().fold([0, 0], |[members, whole], candidate| {
                 [members | candidate.change.members, whole | candidate.change.whole]
             });
-            // Whom the client does not know yet, or not as it is now, and is not told of, it cannot see.
-            let is_known = |slot: usize| {
-                let head = |version| frame.versions.get(version).map(|(head, _)| head);
-                let newest = frame.versions.newest(slot, own);
-                let is_same = !newest.is_none() && now.versions[slot] == newest;
-                let is_it = head(newest).is_some() && head(now.versions[slot]) == head(newest);
-                is_same || is_it && self.is_on_screen(slot, &now)
-            };
-            let newest = frame.versions.chunk(chunk);
-            let known = &now.versions.as_chunks().0[chunk];
             let own_places = places_of(own, chunk);
-            let changed = different(known, newest) | own_places;
-            // What is as before is known, unless it is nothing.
-            let in_doubt = changed | !different(newest, &[VersionId::NONE; CHUNK_SLOTS]);
-            let resting = frame.resting[chunk];
-            let unknown = places(in_reach & !members & !resting & in_doubt)
-                .filter(|place| !is_known(chunk * CHUNK_SLOTS + place))
-                .fold(0, |unknown, place| unknown | 1 << place);
-            let in_sight = in_reach & !unknown;
+            let (in_sight, changed) =
+                self.in_sight((frame, own, own_places), chunk, (in_reach, members), &now);
             self.note_seen(chunk, in_sight);
             let runs = in_sight == before && members == in_sight && members != 0 && whole == 0;
             if runs && !frame.holds_back {
@@ -520,6 +521,35 @@ impl ClientBase {
         if self.tables.len() > TABLES_MAX {
             self.forget_one();
         }
+    }
+
+    /// Who of those in reach is in sight of a chunk, given who is carried, and who may have changed. Whom the client
+    /// does not know yet, or not as it is now, and is not told of, it cannot see.
+    #[inline(always)]
+    fn in_sight<F>(
+        &self,
+        (frame, own, own_places): (&Frame<'_, F>, Own<'_>, u32),
+        chunk: usize,
+        (in_reach, members): (u32, u32),
+        now: &SentTable,
+    ) -> (u32, u32) {
+        let is_known = |slot: usize| {
+            let head = |version| frame.versions.get(version).map(|(head, _)| head);
+            let newest = frame.versions.newest(slot, own);
+            let is_same = !newest.is_none() && now.versions[slot] == newest;
+            let is_it = head(newest).is_some() && head(now.versions[slot]) == head(newest);
+            is_same || is_it && self.is_on_screen(slot, now)
+        };
+        let newest = frame.versions.chunk(chunk);
+        let known = &now.versions.as_chunks().0[chunk];
+        let changed = different(known, newest) | own_places;
+        // What is as before is known, unless it is nothing.
+        let in_doubt = changed | !different(newest, &[VersionId::NONE; CHUNK_SLOTS]);
+        let resting = frame.resting[chunk];
+        let unknown = places(in_reach & !members & !resting & in_doubt)
+            .filter(|place| !is_known(chunk * CHUNK_SLOTS + place))
+            .fold(0, |unknown, place| unknown | 1 << place);
+        (in_reach & !unknown, changed)
     }
 
     /// Notes that the client will have what was carried of a chunk.
@@ -601,53 +631,6 @@ fn different(left: &Chunk, right: &Chunk) -> u32 {
 fn places_of(own: Own<'_>, chunk: usize) -> u32 {
     let here = own.iter().filter(|(_, slot)| slot / CHUNK_SLOTS == chunk);
     here.fold(0, |places, (_, slot)| places | 1 << (slot % CHUNK_SLOTS))
-}
-
-/// Takes a chunk's changes together, with the viewer's own between them; false if nobody keeps them.
-#[inline]
-fn choose_together<F>(
-    frame: &mut Frame<'_, F>,
-    own: Own<'_>,
-    chunk: usize,
-    known: Known<'_>,
-) -> bool {
-    let Some(run) = frame.changes.run(frame.layouts, frame.versions, chunk, known) else {
-        return false;
-    };
-    let mut from = 0;
-    for place in places(known.own) {
-        let change = frame.changes.part(run, from..place);
-        frame.candidates.extend(change.map(|change| Candidate { chunk, change }));
-        choose_alone(frame, own, chunk, known, known.wanted & 1 << place);
-        from = place + 1;
-    }
-    let change = frame.changes.part(run, from..CHUNK_SLOTS);
-    frame.candidates.extend(change.map(|change| Candidate { chunk, change }));
-    true
-}
-
-/// Takes the changes of some of a chunk one by one.
-fn choose_alone<F>(
-    frame: &mut Frame<'_, F>,
-    own: Own<'_>,
-    chunk: usize,
-    known: Known<'_>,
-    wanted: u32,
-) {
-    let Frame { layouts, versions, changes, candidates, .. } = frame;
-    for place in places(wanted) {
-        let slot = chunk * CHUNK_SLOTS + place;
-        let (from, to) = (known.versions[place], versions.newest(slot, own));
-        if from != to && !to.is_none() {
-            let change = changes.get(layouts, versions, slot, (from, to));
-            candidates.push(Candidate { chunk, change });
-        }
-    }
-}
-
-fn fits(candidates: &[Candidate], bits_max: usize) -> bool {
-    let bits: usize = candidates.iter().map(|candidate| candidate.change.bits as usize).sum();
-    bits + HEAD_BITS_MAX <= bits_max
 }
 
 /// Writes one change: against its base version or, if that is another entity's or none, whole; says

@@ -16,6 +16,8 @@ use std::path::Path;
 pub(crate) struct Footage {
     pub(crate) layouts: Vec<Layout>,
     pub(crate) snapshots_hz: u32,
+    /// How many ticks of the game a snapshot is after the one before.
+    ticks_per_snapshot: u32,
     /// What it is, in a word.
     pub(crate) format: &'static str,
     /// What a packet has besides what is coded, where that counts.
@@ -62,6 +64,7 @@ impl Footage {
         Ok(Self {
             layouts,
             snapshots_hz,
+            ticks_per_snapshot: 1,
             format,
             header_bytes,
             runs: vec![Run::Scene(Box::new(scene))],
@@ -103,6 +106,7 @@ impl Footage {
         Ok(Self {
             layouts,
             snapshots_hz: REPLAY_HZ,
+            ticks_per_snapshot: every as u32,
             format: "replay",
             header_bytes: HEADER_BYTES,
             runs,
@@ -113,6 +117,7 @@ impl Footage {
     /// Hands out the snapshots between two shares of each run, with bases `age` snapshots old.
     pub(crate) fn play(&mut self, age: usize, share: Range<f64>, each: &mut dyn FnMut(&Shot<'_>)) {
         let (layouts, first) = (&self.layouts, self.first);
+        let span = age as u32 * self.ticks_per_snapshot;
         for (run, source) in self.runs.iter_mut().enumerate() {
             let (baseline, count) = match source {
                 Run::Scene(scene) => {
@@ -132,7 +137,7 @@ impl Footage {
                 }
                 if index >= wanted.start.max(first) {
                     let [base, before, earlier] = &*past;
-                    let spans = [age as u32; 3];
+                    let spans = [span; 3];
                     let lineage =
                         Lineage { base, before: Some(before), earlier: Some(earlier), spans };
                     each(&Shot { run, lineage, now: &now });

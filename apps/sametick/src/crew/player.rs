@@ -3,6 +3,7 @@
 use super::skill;
 use super::tally::Tally;
 use crate::content::{Ground, Shelf};
+use sametick::codec::compact::Tables;
 use sametick::health::{Health, Link as Carrier, Work};
 use sametick::secure::{ClientToken, Random};
 use sametick::{Client, ClientEvent, Peer, Span, Tick, Time, View};
@@ -50,14 +51,23 @@ pub(crate) struct Start {
     pub(crate) skill: Skill,
     pub(crate) seed: u64,
     pub(crate) index: usize,
+    pub(crate) tables: Option<Arc<Tables>>,
+    pub(crate) reads_compact: bool,
 }
 
 impl Player {
     /// Knocks.
     pub(crate) fn new(start: Start, now: Time, random: &mut dyn Random) -> Self {
-        let Start { server, token, ground, view, link, skill, seed, index } = start;
+        let Start { server, token, ground, view, link, skill, seed, index, .. } = start;
+        let mut client = Client::new(server, token, ground.content.clone(), view, now, random);
+        if let Some(tables) = start.tables {
+            client = client.with_tables(tables);
+        }
+        if !start.reads_compact {
+            client = client.plain_only();
+        }
         Self {
-            client: Client::new(server, token, ground.content.clone(), view, now, random),
+            client,
             link,
             server,
             ground,
@@ -121,6 +131,7 @@ impl Player {
     pub(crate) fn tally(&mut self, now: Time) -> Tally {
         self.tally.late_commands = self.client.repeated();
         self.tally.malformed = self.client.malformed();
+        self.tally.codec = self.client.codec().or(self.tally.codec);
         if let (Some(joined_at), None) = (self.tally.joined_at, self.tally.left) {
             self.tally.played = now - joined_at;
         }

@@ -1,6 +1,7 @@
 //! What headless players met with, one by one and all together.
 
 use sametick::channel::CloseReason;
+use sametick::codec::Agreed;
 use sametick::health::{Kind, Severity, Warning, Whose};
 use sametick::secure::Denial;
 use sametick::{Span, Time};
@@ -29,6 +30,8 @@ pub(crate) struct Tally {
     pub(crate) late_commands: u64,
     pub(crate) malformed: u64,
     pub(crate) bytes_received: u64,
+    /// How snapshots came.
+    pub(crate) codec: Option<Agreed>,
     /// The worst that it was warned of.
     pub(crate) warning: Option<Warning>,
 }
@@ -70,6 +73,22 @@ impl Summary {
             *reasons.entry(reason).or_default() += 1;
         }
         reasons
+    }
+
+    /// How snapshots came to one to whom they did not come compact, if there is one.
+    pub(crate) fn not_compact(&self) -> Option<Agreed> {
+        let agreed = self.tallies.iter().filter_map(|tally| tally.codec);
+        agreed.into_iter().find(|agreed| !matches!(agreed, Agreed::Compact { .. }))
+    }
+
+    /// How snapshots came, and to how many, but where there was nothing to agree on.
+    pub(crate) fn codecs(&self) -> BTreeMap<String, usize> {
+        let mut codecs = BTreeMap::new();
+        let agreed = self.tallies.iter().filter_map(|tally| tally.codec);
+        for agreed in agreed.filter(|agreed| *agreed != Agreed::Plain) {
+            *codecs.entry(agreed.to_string()).or_default() += 1;
+        }
+        codecs
     }
 
     /// The worst warning of each player: of each kind one, and to how many it was the worst.
@@ -127,6 +146,8 @@ impl Summary {
         let reasons =
             self.reasons().into_iter().map(|(reason, count)| format!("{reason}: {count}"));
         lines.extend(reasons.map(|reason| format!("  {reason}")));
+        let codecs = self.codecs().into_iter();
+        lines.extend(codecs.map(|(codec, count)| format!("  snapshots {codec}: {count}")));
         lines.push(format!("{:<24}{:>10}{:>10}{:>10}", "each player", "median", "95 %", "most"));
         for (_, title, [_, median, high, most]) in self.figures() {
             lines.push(format!("  {title:<22}{median:>10.1}{high:>10.1}{most:>10.1}"));
@@ -148,6 +169,7 @@ impl Summary {
             "joined": self.joined(),
             "seconds": rounded(self.seconds),
             "reasons": self.reasons(),
+            "codecs": self.codecs(),
             "snapshots": self.tallies.iter().map(|tally| tally.snapshots).sum::<u64>(),
             "compared": self.tallies.iter().map(|tally| tally.compared).sum::<u64>(),
             "malformed": self.tallies.iter().map(|tally| tally.malformed).sum::<u64>(),

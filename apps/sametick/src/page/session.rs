@@ -8,6 +8,7 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderName, ORIGIN, 
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use sametick::codec::compact::Tables;
 use sametick::secure::{Limiter, Quota, Random, SystemRandom, TokenKey};
 use sametick_links::web::{Door, PLAY_PATH, Remote};
 use sametick_links::{Clock, DATAGRAM_BYTES_MAX, peer_at};
@@ -57,8 +58,15 @@ pub(crate) struct Match {
     pub(crate) key: Option<TokenKey>,
     /// What else is played.
     pub(crate) beside: Beside,
+    /// Of its compact snapshots, if they are such.
+    pub(crate) tables: Option<Arc<Tables>>,
     /// The page on which it is played.
     pub(crate) front: &'static str,
+}
+
+/// Where a page finds tables.
+fn tables_path(tables: &Tables) -> String {
+    format!("tables/{:016x}", tables.hash())
 }
 
 struct Desk {
@@ -78,7 +86,16 @@ pub(super) fn router(door: Door, game: Match) -> Router {
     random.fill(&mut server);
     let server = digits(&server);
     let desk = Desk { door, game, server, clock: Clock::start(), limiter };
-    Router::new().route("/session.json", get(answer)).with_state(Arc::new(desk))
+    let tables = desk.game.tables.clone();
+    let router = Router::new().route("/session.json", get(answer)).with_state(Arc::new(desk));
+    let Some(tables) = tables else { return router };
+    // Their name is their hash: whoever has them need not ask again.
+    let (path, bytes) = (format!("/{}", tables_path(&tables)), tables.to_bytes());
+    let head = [
+        (CONTENT_TYPE, "application/octet-stream"),
+        (CACHE_CONTROL, "max-age=31536000, immutable"),
+    ];
+    router.route(&path, get(async move || (head, bytes.clone())))
 }
 
 async fn answer(
@@ -131,6 +148,7 @@ impl Desk {
             "network": super::from_network(&self.door),
             "webtransport": webtransport,
             "websocket": { "path": PLAY_PATH, "tls": self.door.is_tls() },
+            "tables": self.game.tables.as_ref().map(|tables| tables_path(tables)),
             "token": token.to_text(),
             // Where anyone may join, a token does not expire.
             "token_seconds": key.map(|_| tokens::TOKEN_SECONDS),

@@ -1,6 +1,7 @@
 //! Servers and players as programs, over real sockets: what they tell, and how they refuse.
 #![cfg(unix)]
 
+mod codec;
 mod islands;
 mod meeting;
 mod program;

@@ -32,6 +32,8 @@ fn options() {
     expect(&["bots", "--connect", "127.0.0.1:9", "--delay", "-1"], &["-1"]);
     expect(&["bots", "--connect", "127.0.0.1:9", "--profile", "string"], &["wifi", "satellite"]);
     expect(&["play", "--skill", "godlike"], &["novice", "regular", "expert"]);
+    expect(&["serve", "--tables", "arena.tables"], &["--tables", "--codec compact"]);
+    expect(&["play", "--alone", "--codec", "compact"], &["--alone", "--codec"]);
     expect(&["play", "--alone", "--also", "field"], &["--alone", "--also"]);
     expect(&["play", "--alone", "--record", "match.sametick"], &["--alone", "--record"]);
     expect(&["play", "--map", "corners", "--open", "--page", "off"], &["--open", "--page off"]);

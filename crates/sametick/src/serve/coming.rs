@@ -5,20 +5,36 @@ use super::{Player, SnapshotServer};
 use crate::authority::{Decisions, Trust};
 use crate::births::Births;
 use crate::bits::BitWriter;
+use crate::codec::compact::{Compact, Tables, TablesError};
 use crate::commands::CommandQueue;
 use crate::game::Game;
 use crate::rewind::Screen;
 use crate::slots::Slots;
-use crate::snapshot::ClientBase;
+use crate::snapshot::{Base, ClientBase, Teller};
 use crate::world::{PlayerId, Tick};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 impl<G: Game> SnapshotServer<G> {
+    /// Offers compact snapshots to whoever joins from now on.
+    pub(crate) fn use_tables(&mut self, tables: Arc<Tables>) -> Result<(), TablesError> {
+        tables.check(self.wire.all())?;
+        self.players.iter_mut().for_each(|player| player.reads_compact = false);
+        self.players.iter_mut().for_each(|player| player.is_offered = false);
+        self.teller = Some(Box::new(Teller::new(Compact::new(tables))));
+        Ok(())
+    }
+
     /// Lets a player in from the next tick on, and gives the message that tells it so.
     pub(crate) fn join(&mut self, id: PlayerId) -> Vec<u8> {
+        let tables = self.teller.as_ref().filter(|_| self.rates.base == Base::Common);
+        let tables = tables.map(|teller| teller.compact.tables().hash());
+        let base = ClientBase::new(self.rates.base, self.loaded.clone());
         self.players.push(Player {
             id,
-            base: ClientBase::new(self.rates.base, self.loaded.clone()),
+            base: if tables.is_some() { base.with_past() } else { base },
+            is_offered: tables.is_some(),
+            reads_compact: false,
             commands: CommandQueue::new(self.world.tick()),
             margin_micros: None,
             snapshot_is_due: false,
@@ -48,7 +64,11 @@ impl<G: Game> SnapshotServer<G> {
         bits.write(self.seed, 64);
         bits.write_bool(self.rates.trust == Trust::Clients);
         bits.write_bool(self.rewinds());
-        bits.write(0, 6);
+        bits.write_bool(tables.is_some());
+        bits.write(0, 5);
+        if let Some(hash) = tables {
+            bits.write(hash, 64);
+        }
         bits.write(G::content_name(&self.content), 64);
         bits.finish().expect("a welcome is short").to_vec()
     }

@@ -5,6 +5,8 @@ use crate::Seeded;
 use crate::arena::{Arena, Map, Wish};
 use crate::ledger::Ledger;
 use sametick::channel::{RateLimits, Settings};
+use sametick::codec::Wire;
+use sametick::codec::compact::Tables;
 use sametick::endpoint::ListenerConfig;
 use sametick::network::{Conditions, Host, Jitter, Loss, Network};
 use sametick::secure::{ClientToken, GateConfig, Past, TokenKey};
@@ -30,6 +32,8 @@ pub(crate) struct Options {
     pub(crate) is_ample: bool,
     pub(crate) rates: Rates,
     pub(crate) map_changes: bool,
+    /// Whether the server sends compact snapshots to guests who read them.
+    pub(crate) is_compact: bool,
 }
 
 impl Options {
@@ -59,6 +63,7 @@ impl Options {
             is_ample: !seed.is_multiple_of(3),
             rates: Rates { tick_length, ticks_per_snapshot, base, ..Rates::default() },
             map_changes: seed % 4 != 1,
+            is_compact: seed % 8 < 4,
         }
     }
 }
@@ -129,7 +134,11 @@ impl Play {
         };
         let map = Map { number: 0 };
         let (seed, rates) = (options.seed, options.rates);
-        let server = Server::new(config, map, seed, rates, Time::ZERO, &mut random);
+        let mut server = Server::new(config, map, seed, rates, Time::ZERO, &mut random);
+        if options.is_compact {
+            let tables = Tables::built_in(Wire::of::<Arena>().layouts());
+            server.use_tables(tables).expect("they are of this game");
+        }
         let mut dice = Dice::new(options.seed, 3);
         let guests = (0..options.guests).map(|number| {
             let snapshot_every = [0, 0, 2, 7][dice.below(4) as usize];
@@ -276,7 +285,10 @@ impl Guest {
         let fresh = fresh.expect("nothing is attached");
         let token = self.ticket.take().unwrap_or(fresh);
         (self.map, self.load_at) = (map, None);
-        self.client = Some(Client::new(server, token, Map { number: map }, self.view, now, random));
+        let client = Client::new(server, token, Map { number: map }, self.view, now, random);
+        // One of them reads no others than plain ones.
+        let reads_compact = self.identity != 101;
+        self.client = Some(if reads_compact { client } else { client.plain_only() });
     }
 
     fn say_goodbye(&mut self, now: Time, network: &mut Network, server_host: Host) {

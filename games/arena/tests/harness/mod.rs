@@ -6,6 +6,8 @@
 
 pub(crate) mod rogue;
 
+use sametick::codec::compact::Tables;
+use sametick::codec::{Agreed, Wire};
 use sametick::network::{Conditions, Host, Jitter, Loss, Network};
 use sametick::secure::Random;
 use sametick::{Client, Dice, EntityId, PlayerId, Rates, Server, Span, Time, View, World};
@@ -63,6 +65,18 @@ impl Match {
             play.guests.push(Guest { host, client });
         }
         play
+    }
+
+    /// Sends compact snapshots to whoever joins from now on.
+    pub(crate) fn offer_tables(&mut self) {
+        let tables = Tables::built_in(Wire::of::<Arena>().layouts());
+        self.server.use_tables(tables).expect("they are of this game");
+    }
+
+    /// Whether all players get such.
+    pub(crate) fn is_compact(&self) -> bool {
+        let codec = |guest: &Guest| guest.client.codec();
+        self.guests.iter().all(|guest| matches!(codec(guest), Some(Agreed::Compact { .. })))
     }
 
     /// Someone more, whatever it is.

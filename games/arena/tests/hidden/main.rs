@@ -180,13 +180,17 @@ fn record(layouts: &Layouts, precision: Precision, entity: &Entity) -> Vec<u32> 
     row[..layouts[usize::from(entity.kind())].len()].to_vec()
 }
 
-fn run(map: usize, model: Model, seed: u64, millis: u64) -> Tally {
+fn run(map: usize, model: Model, seed: u64, millis: u64, is_compact: bool) -> Tally {
     let (content, ways) = MAPS[map].clone();
     let is_clean = seed.is_multiple_of(2);
     let lines = [if is_clean { line(40, 0, 0.0) } else { line(60, 10, 0.1) }];
     let rates = Rates { ticks_per_snapshot: HOLD_TICKS, ..model.rates };
     let views = [model.view; BOTS];
-    let play = Match::new(&Setup { content: &content, rates, views: &views, lines: &lines, seed });
+    let mut play =
+        Match::new(&Setup { content: &content, rates, views: &views, lines: &lines, seed });
+    if is_compact {
+        play.offer_tables();
+    }
     let (layouts, worlds, tally) = (Layouts::of::<Entity>(), BTreeMap::new(), Tally::default());
     let mut watched = Watched { play, content, worlds, layouts, is_clean, tally };
     let mut ear = Rogue::new(&mut watched.play, &line(0, 0, 0.0));
@@ -227,6 +231,7 @@ fn run(map: usize, model: Model, seed: u64, millis: u64) -> Tally {
         }
         watched.play.now += STEP;
     }
+    assert_eq!(watched.play.is_compact(), is_compact);
     watched.tally
 }
 
@@ -235,16 +240,19 @@ fn no_packet_of_a_match_tells_of_what_its_player_cannot_see() {
     let [halls, field] = [0, 1];
     // Even seeds have clean lines.
     let cases = [
-        (halls, Model::HALF_LIFE, 1, 8_000),
-        (halls, Model::DOOM3, 2, 8_000),
-        (halls, Model::QUAKE3, 3, 8_000),
-        (halls, Model::HALF_LIFE, 4, 8_000),
-        (field, Model::HALF_LIFE, 6, 4_000),
+        (halls, Model::HALF_LIFE, 1, 8_000, false),
+        (halls, Model::DOOM3, 2, 8_000, false),
+        (halls, Model::QUAKE3, 3, 8_000, false),
+        (halls, Model::HALF_LIFE, 4, 8_000, false),
+        (field, Model::HALF_LIFE, 6, 4_000, false),
+        // And the same of compact snapshots.
+        (halls, Model::HALF_LIFE, 5, 8_000, true),
+        (halls, Model::DOOM3, 8, 8_000, true),
     ];
     let mut all = Tally::default();
-    for (map, model, seed, millis) in cases {
+    for (map, model, seed, millis, is_compact) in cases {
         println!("seed {seed}, map {map}, {}", model.name);
-        let tally = run(map, model, seed, millis);
+        let tally = run(map, model, seed, millis, is_compact);
         println!("{tally:?}");
         assert!(tally.packets > 300 && tally.told > 5_000, "{tally:?}");
         all.hidden += tally.hidden;

@@ -67,7 +67,7 @@ fn block(text: &mut String, corners: [[i32; 3]; 2]) {
 
 /// Plays for some seconds; gives all that the viewer was sent, and where the other was in each tick.
 fn viewer_is_sent(
-    model: Model,
+    (model, is_compact): (Model, bool),
     wish: impl Fn(u32, &Fighter) -> Command,
 ) -> (Vec<u8>, Vec<Fighter>) {
     let content = two_rooms();
@@ -78,6 +78,9 @@ fn viewer_is_sent(
         lines: &[line(30, 0, 0.0)],
         seed: 3,
     });
+    if is_compact {
+        play.offer_tables();
+    }
     let (mut rogue, mut bytes, mut places) = (None, Vec::new(), Vec::new());
     while play.now < Time::from_seconds(7) {
         let viewer = play.guests[0].host;
@@ -112,10 +115,12 @@ fn viewer_is_sent(
 
 #[test]
 fn whatever_is_done_out_of_sight_changes_no_byte() {
-    for model in [Model::HALF_LIFE, Model::DOOM3, Model::FPSCI] {
-        let (still, _) = viewer_is_sent(model, |_, _| Command::default());
+    let plain = [Model::HALF_LIFE, Model::DOOM3, Model::FPSCI].map(|model| (model, false));
+    let compact = [Model::HALF_LIFE, Model::DOOM3].map(|model| (model, true));
+    for (model, is_compact) in plain.into_iter().chain(compact) {
+        let (still, _) = viewer_is_sent((model, is_compact), |_, _| Command::default());
         assert!(still.len() > 5_000, "{}: {} bytes", model.name, still.len());
-        let (run, places) = viewer_is_sent(model, |tick, _| Command {
+        let (run, places) = viewer_is_sent((model, is_compact), |tick, _| Command {
             forward: 7,
             jump: tick % 40 < 20,
             yaw: tick as f32 * 0.05,
@@ -127,7 +132,7 @@ fn whatever_is_done_out_of_sight_changes_no_byte() {
         assert!(metres > 16.5, "{}: nobody ran", model.name);
         assert!(still == run, "{}: what was done out of sight was sent", model.name);
         // Into the teleporter.
-        let (gone, places) = viewer_is_sent(model, |_, own| {
+        let (gone, places) = viewer_is_sent((model, is_compact), |_, own| {
             let off = [26.5 - own.position[0], -8.5 - own.position[1]];
             Command { forward: 7, yaw: libm::atan2f(off[1], off[0]), ..Command::default() }
         });
@@ -149,12 +154,12 @@ fn a_death_and_a_new_life_out_of_sight_are_told_without_their_places() {
             ..Command::default()
         }
     };
-    let (there, places) = viewer_is_sent(Model::HALF_LIFE, suicide(0.0));
+    let (there, places) = viewer_is_sent((Model::HALF_LIFE, false), suicide(0.0));
     let died = places.windows(2).any(|pair| pair[0].health > 0 && pair[1].health == 0);
     let lived = places.windows(2).any(|pair| pair[0].health == 0 && pair[1].health > 0);
     assert!(died && lived, "it died and began again");
     // The same death, looked away from: nothing that is sent depends on where it was.
-    let (elsewhere, others) = viewer_is_sent(Model::HALF_LIFE, |tick, own| {
+    let (elsewhere, others) = viewer_is_sent((Model::HALF_LIFE, false), |tick, own| {
         let walks = (90..110).contains(&tick);
         let forward = if walks { -7 } else { 0 };
         Command { forward, ..suicide(0.0)(tick, own) }

@@ -64,6 +64,8 @@ struct Bout<'a> {
     /// Whether the honest stay where they begin.
     stands: bool,
     seconds: u64,
+    /// Whether the honest get compact snapshots.
+    is_compact: bool,
 }
 
 impl Bout<'_> {
@@ -75,6 +77,7 @@ impl Bout<'_> {
             rogue_line: line(20, 0, 0.0),
             stands: false,
             seconds: 6,
+            is_compact: false,
         }
     }
 }
@@ -126,6 +129,9 @@ fn play(bout: &Bout<'_>, mut act: impl FnMut(&mut Match, &mut Rogue, Option<Tick
         lines: &[line(30, 0, 0.0)],
         seed: 11,
     });
+    if bout.is_compact {
+        play.offer_tables();
+    }
     let layouts = sametick::Layouts::of::<sametick_arena::Entity>();
     let (mut rogue, mut outcome) = (None::<Rogue>, Outcome::default());
     while play.now < Time::from_seconds(bout.seconds) {
@@ -167,6 +173,7 @@ fn play(bout: &Bout<'_>, mut act: impl FnMut(&mut Match, &mut Rogue, Option<Tick
         }
         play.now += STEP;
     }
+    assert_eq!(play.is_compact(), bout.is_compact);
     outcome.repeated = play.guests[0].client.repeated();
     outcome.malformed = play.server.malformed();
     outcome.world_hash = play.server.world().hash(&layouts);

@@ -22,7 +22,16 @@ fn assert_sound(world: &World<Entity>) {
 
 #[test]
 fn what_no_client_writes_changes_nothing() {
-    let bout = Bout::new(Model::HALF_LIFE);
+    nothing_is_changed(false);
+}
+
+#[test]
+fn what_no_client_writes_changes_nothing_of_compact_snapshots() {
+    nothing_is_changed(true);
+}
+
+fn nothing_is_changed(is_compact: bool) {
+    let bout = Bout { is_compact, ..Bout::new(Model::HALF_LIFE) };
     let fair = play(&bout, honest);
     let layout = Layout::of::<Command>(Precision::State);
     let mut sent = 0;
@@ -42,10 +51,10 @@ fn what_no_client_writes_changes_nothing() {
             // A message that ends too soon, and one that does not end.
             let whole = Message::new(stamped, &[run(stamped.0)]);
             for length in [0, 1, 5, 12] {
-                rogue.dialer.send_unreliable(1, &whole.write(1)[..length]);
+                rogue.dialer.send_unreliable(1, &whole.write(1, is_compact)[..length]);
                 sent += 1;
             }
-            rogue.dialer.send_unreliable(1, &[&whole.write(1)[..], &[0; 40]].concat());
+            rogue.dialer.send_unreliable(1, &[&whole.write(1, is_compact)[..], &[0; 40]].concat());
             sent += 1;
             rogue.flush(play);
         }

@@ -52,6 +52,7 @@ fn name(subject: Subject, layouts: &[Layout]) -> String {
         Part::Strangers | Part::Stranger => "who is new".into(),
         Part::Generation => "which generation".into(),
         Part::Kind => "which kind".into(),
+        Part::Held => "whether it is held back".into(),
         Part::Changed => "whether it changed".into(),
         Part::Rare => "whether a rare field changed".into(),
         Part::Word(index) => word(index),

@@ -2,7 +2,7 @@
 
 use super::plan::{Mode, NONE, Plan};
 use super::range::{CHANCE_MAX, CHANCE_MIN};
-use super::tables::{General, KindTables, Tables, WordTables};
+use super::tables::{General, KindTables, Tables, WordCode, WordTables};
 use super::tree::{
     CLASSES, DETAIL_WORDS, FEATURES, FlagModel, INPUTS, LEAF_WORDS, LEAVES_MAX, Node, NumberModel,
     Regression, Tree, UNSEEN,
@@ -83,7 +83,11 @@ impl Tables {
             return Err(TablesError::Damaged);
         }
         let tables = input.tables().ok_or(TablesError::Damaged)?;
-        if input.bytes.len() == sum.len() { Ok(tables) } else { Err(TablesError::Damaged) }
+        if input.bytes.len() == sum.len() {
+            Ok(tables.compile())
+        } else {
+            Err(TablesError::Damaged)
+        }
     }
 
     /// The number that names these tables: two ends that have the same mean the same by every bit.
@@ -253,7 +257,8 @@ impl In<'_> {
         let word = |_| {
             let (regression, numbers, on_grid) =
                 (self.regression()?, self.numbers()?, self.flags()?);
-            Some(WordTables { regression, numbers, on_grid })
+            let code = WordCode::default();
+            Some(WordTables { regression, numbers, on_grid, code })
         };
         let words = (0..plan.modes.len()).map(word).collect::<Option<_>>()?;
         Some(KindTables { plan, changed, rare, words, turns })

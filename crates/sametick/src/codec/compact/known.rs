@@ -1,14 +1,17 @@
 //! What both ends know of one entity before and while it is coded: its past, the leader, its neighbours,
 //! and what came of it already.
 
-use super::plan::{Mode, NONE, Plan};
+use super::plan::{NONE, Numbers, Plan};
+use super::records::Records;
 use super::space::{Motion, Rumour, Space};
-use super::tables::KindTables;
-use super::tree::{FRACTION_BITS, Features, INPUTS, Inputs};
+use super::tables::{KindTables, WordCode, WordTables};
+use super::tree::{
+    FRACTION_BITS, Features, INITIAL, INPUTS, Inputs, MOVEMENT, OTHERS, RATE, RECENT, RESIDUALS,
+    rounded,
+};
 use super::turn::Turn;
-use super::walk::Lineage;
-use crate::record::Layout;
-use crate::table::{Head, Table};
+use crate::record::{Layout, ROW_WORDS, Row};
+use crate::table::Head;
 use feature as f;
 
 /// The places of the features.
@@ -72,8 +75,8 @@ pub(super) struct Recent {
 
 const ONE: i32 = 1 << FRACTION_BITS;
 
-pub(super) fn place_of(
-    base: &Table,
+pub(super) fn place_of<'a>(
+    base: impl Records<'a>,
     layouts: &[Layout],
     plan: &Plan,
     slot: usize,
@@ -113,7 +116,7 @@ pub(super) fn scaled(steps: i32) -> i32 {
 
 impl Entity<'_> {
     /// What is known before anything of it is coded.
-    pub(super) fn introduce(&mut self, space: &Space, lineage: &Lineage<'_>, changed_lately: i32) {
+    pub(super) fn introduce(&mut self, space: &Space, spans: &[u32; 3], changed_lately: i32) {
         let differences = |left: &[u32], right: &[u32]| {
             let pairs = left.iter().zip(right);
             pairs.fold(0, |count, (left, right)| count + i32::from(left != right))
@@ -146,11 +149,8 @@ impl Entity<'_> {
             for axis in 0..3 {
                 let [at, before, earlier] =
                     [self.base, self.before, self.earlier].map(|words| number(words, axis));
-                let (velocity, older) = velocities(
-                    at.wrapping_sub(before),
-                    before.wrapping_sub(earlier),
-                    &lineage.spans,
-                );
+                let (velocity, older) =
+                    velocities(at.wrapping_sub(before), before.wrapping_sub(earlier), spans);
                 speed += velocity.abs() >> 2;
                 acceleration += (velocity - older).abs() >> 2;
             }
@@ -176,37 +176,54 @@ impl Entity<'_> {
             if self.rumour.count > 0 { self.rumour.error } else { -1 };
     }
 
-    /// What a word's prediction is a sum of.
+    /// How a word moves if it goes on as before, and as it did before that, and which way.
+    #[inline(always)]
+    fn movement(&self, mode: impl Numbers, (word, at): (usize, i32), spans: &[u32; 3]) -> [i32; 3] {
+        let before = mode.number(self.before[word]);
+        let earlier = mode.number(self.earlier[word]);
+        let last = mode.distance(before, at);
+        let (velocity, older) = velocities(last, mode.distance(earlier, before), spans);
+        [velocity, velocity - older, last.signum() * ONE]
+    }
+
+    /// How far a word's rate takes it, before and now.
+    #[inline(always)]
+    fn rate(&mut self, code: &WordCode, spans: &[u32; 3], row: &Row) -> [i32; 2] {
+        let (mut old, mut new) = (0, 0);
+        if let Some((rate, mode)) = code.rate {
+            let rate = usize::from(rate);
+            let limit = |rate: i32| rate.clamp(-(1 << 18), 1 << 18);
+            old = limit(mode.number(self.base[rate]));
+            new = limit(mode.number(row[rate % ROW_WORDS]));
+        }
+        self.known[f::RATE_CHANGE] = (new - old).abs();
+        let span = spans[0].min(256).cast_signed();
+        [old * span, new * span]
+    }
+
+    #[inline(always)]
+    fn take_speed(&mut self, [velocity, change, _]: [i32; 3]) {
+        self.known[f::SPEED] = velocity.abs();
+        self.known[f::ACCELERATION] = change.abs();
+        self.known[f::SPREAD] = velocity;
+    }
+
+    /// All that a word's prediction can be a sum of.
     pub(super) fn inputs(
         &mut self,
-        word: usize,
+        (code, mode): (&WordCode, impl Numbers),
+        (word, at): (usize, i32),
         spans: &[u32; 3],
-        row: &[u32],
+        row: &Row,
         recent: i32,
     ) -> Inputs {
-        let mode = self.plan.modes[word];
-        let [at, before, earlier] =
-            [self.base, self.before, self.earlier].map(|words| mode.number(words[word]));
-        let (velocity, older) =
-            velocities(mode.distance(before, at), mode.distance(earlier, before), spans);
         let mut inputs = [0; INPUTS];
-        inputs[0] = velocity;
-        inputs[1] = velocity - older;
-        let rate = self.plan.rates[word];
-        let mut rate_change = 0;
-        if rate != NONE {
-            let rate = usize::from(rate);
-            let rate_mode = self.plan.modes[rate];
-            let span = spans[0].min(256).cast_signed();
-            let limit = |rate: i32| rate.clamp(-(1 << 18), 1 << 18);
-            let [old, new] = [self.base[rate], row[rate]].map(|word| limit(rate_mode.number(word)));
-            inputs[2] = old * span;
-            inputs[3] = new * span;
-            rate_change = new - old;
-        }
-        self.known[f::RATE_CHANGE] = rate_change.abs();
-        if self.is_place(word) {
-            let axis = word - usize::from(self.plan.place);
+        let movement = self.movement(mode, (word, at), spans);
+        [inputs[0], inputs[1], inputs[13]] = movement;
+        self.take_speed(movement);
+        [inputs[2], inputs[3]] = self.rate(code, spans, row);
+        if let Some(axis) = code.axis {
+            let axis = usize::from(axis) % 3;
             inputs[4] = self.led[axis];
             inputs[5] = self.rumour.by[axis];
             inputs[6] = self.rumour.swung[axis];
@@ -217,13 +234,60 @@ impl Entity<'_> {
         inputs[10] = recent;
         inputs[11] = ONE;
         inputs[12] = scaled(mode.distance(mode.number(self.layout.initial()[word]), at));
-        inputs[13] = mode.distance(before, at).signum() * ONE;
         inputs
     }
 
-    pub(super) fn is_place(&self, word: usize) -> bool {
-        let first = usize::from(self.plan.place);
-        self.plan.place != NONE && (first..first + 3).contains(&word)
+    /// The same sum with what weighs anything, and with what is asked about taken in.
+    #[inline(always)]
+    pub(super) fn predict(
+        &mut self,
+        (tables, mode): (&WordTables, impl Numbers),
+        (word, at): (usize, i32),
+        spans: &[u32; 3],
+        row: &Row,
+        recent: i32,
+    ) -> i32 {
+        let code = &tables.code;
+        let mut movement = [0; 3];
+        if code.asks_speed {
+            movement = self.movement(mode, (word, at), spans);
+            self.take_speed(movement);
+        }
+        let mut rates = [0; 2];
+        if code.asks_rate {
+            rates = self.rate(code, spans, row);
+        }
+        if code.inputs == 0 {
+            return 0;
+        }
+        let weights = tables.regression.weights(&self.known);
+        let product = |input: usize, value: i32| i64::from(weights[input]) * i64::from(value);
+        let mut sum = product(11, ONE);
+        if code.inputs & MOVEMENT != 0 {
+            sum += product(0, movement[0]) + product(1, movement[1]) + product(13, movement[2]);
+        }
+        if code.inputs & RATE != 0 {
+            sum += product(2, rates[0]) + product(3, rates[1]);
+        }
+        if code.inputs & OTHERS != 0
+            && let Some(axis) = code.axis
+        {
+            let (axis, rumour) = (usize::from(axis) % 3, &self.rumour);
+            sum += product(4, self.led[axis]) + product(5, rumour.by[axis]);
+            sum += product(6, rumour.swung[axis]) + product(7, rumour.missed[axis]);
+        }
+        if code.inputs & RESIDUALS != 0 {
+            sum += product(8, scaled(self.known[f::RESIDUAL]));
+            sum += product(9, scaled(self.known[f::RESIDUAL_BEFORE]));
+        }
+        if code.inputs & RECENT != 0 {
+            sum += product(10, recent);
+        }
+        if code.inputs & INITIAL != 0 {
+            let initial = mode.number(self.layout.initial()[word]);
+            sum += product(12, scaled(mode.distance(initial, at)));
+        }
+        rounded(sum)
     }
 
     pub(super) fn turn_inputs(
@@ -256,46 +320,53 @@ impl Entity<'_> {
 
     /// How many steps a word is expected to go, within its range.
     #[inline(always)]
-    pub(super) fn expect(&self, mode: Mode, word: usize, at: i32, predicted: i32) -> i32 {
+    pub(super) fn expect<M: Numbers>(&self, _: M, word: usize, predicted: i32) -> i32 {
         let steps = (predicted + ONE / 2) >> FRACTION_BITS;
-        let Mode::Integer { low } = mode else { return steps };
+        if !M::IS_RANGED || steps == 0 {
+            return steps;
+        }
         let max = i64::from(self.layout.words()[word].max);
-        let value = i64::from(at.wrapping_sub(low).cast_unsigned());
+        let value = i64::from(self.base[word]);
         ((value + i64::from(steps)).clamp(0, max) - value) as i32
     }
 
     /// What is known when a number is coded.
     #[inline(always)]
-    pub(super) fn prepare(
-        &mut self,
-        inputs: &Inputs,
-        predicted: i32,
-        steps: i32,
-        at: i32,
-        recent: Recent,
-    ) {
+    pub(super) fn prepare(&mut self, (predicted, steps, at): (i32, i32, i32), recent: &Recent) {
         let known = &mut self.known;
         known[f::PREDICTED] = steps;
         known[f::PREDICTED_SIZE] = predicted.abs();
         known[f::FRACTION] = predicted.wrapping_sub(steps << FRACTION_BITS);
-        known[f::SPEED] = inputs[0].abs();
-        known[f::ACCELERATION] = inputs[1].abs();
-        known[f::SPREAD] = predicted.wrapping_sub(inputs[0]).saturating_abs();
+        known[f::SPREAD] = predicted.wrapping_sub(known[f::SPREAD]).saturating_abs();
         known[f::VALUE] = at;
         known[f::RECENT_SIZE] = recent.size;
         known[f::RECENT] = recent.residual;
     }
 
+    /// Takes in what a word's prediction missed.
+    #[inline(always)]
+    pub(super) fn note(&mut self, recent: &mut Recent, missed: i32, delta: i32) {
+        let size = missed.saturating_abs().min(1 << 20);
+        recent.residual = missed;
+        recent.size += (size * 16 - recent.size) / 4;
+        recent.delta = delta;
+        let known = &mut self.known;
+        known[f::RESIDUAL_BEFORE] = known[f::RESIDUAL];
+        known[f::RESIDUAL] = missed;
+        known[f::RESIDUAL_SIZE] = size;
+        known[f::RESIDUALS] = (known[f::RESIDUALS] + size).min(1 << 24);
+        known[f::CHANGED_SO_FAR] += i32::from(delta != 0);
+    }
+
     /// Takes in how far a word went.
     #[inline(always)]
-    pub(super) fn moved(&mut self, word: usize, delta: i32, predicted: i32) {
-        for (feature, tag) in [f::TAG, f::SECOND_TAG].into_iter().zip(self.plan.tags) {
-            if usize::from(tag) == word {
-                self.known[feature] = self.known[feature].wrapping_add(delta >> FRACTION_BITS);
-            }
+    pub(super) fn moved(&mut self, code: &WordCode, delta: i32, predicted: i32) {
+        if let Some(tag) = code.tag {
+            let feature = [f::TAG, f::SECOND_TAG][usize::from(tag) % 2];
+            self.known[feature] = self.known[feature].wrapping_add(delta >> FRACTION_BITS);
         }
-        if self.is_place(word) {
-            let axis = word - usize::from(self.plan.place);
+        if let Some(axis) = code.axis {
+            let axis = usize::from(axis) % 3;
             self.motion.by[axis] = delta;
             self.motion.missed[axis] = delta.saturating_sub(predicted);
             self.known[f::MOVED] =

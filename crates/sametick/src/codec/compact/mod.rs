@@ -7,8 +7,10 @@
 mod costs;
 mod file;
 mod known;
+pub(crate) mod part;
 mod plan;
 pub mod range;
+pub(crate) mod records;
 mod space;
 mod tables;
 pub mod train;
@@ -26,21 +28,27 @@ use crate::bits::Malformed;
 use crate::record::Layout;
 use crate::table::Table;
 use range::{Decoder, Encoder};
+use std::sync::Arc;
 use tree::{Decide, Features, FlagModel, NumberModel};
 use walk::{Memory, Port, Subject, Walk};
 
 /// Writes and reads snapshots with one game's tables. What it keeps is memory only.
 #[derive(Debug)]
 pub struct Compact {
-    tables: Tables,
+    tables: Arc<Tables>,
     memory: Memory,
     bytes: Vec<u8>,
 }
 
 impl Compact {
     /// A codec with these tables.
-    pub fn new(tables: Tables) -> Self {
-        Self { tables, memory: Memory::default(), bytes: Vec::new() }
+    pub fn new(tables: impl Into<Arc<Tables>>) -> Self {
+        Self { tables: tables.into(), memory: Memory::default(), bytes: Vec::new() }
+    }
+
+    /// What was written last.
+    pub(crate) fn written(&self) -> &[u8] {
+        &self.bytes
     }
 
     /// Its tables.
@@ -50,10 +58,11 @@ impl Compact {
 
     /// Writes what a receiver who holds the lineage needs to see what is in sight in `now`.
     pub fn write(&mut self, layouts: &[Layout], lineage: &Lineage<'_>, now: &Table) -> &[u8] {
-        let mut port = Writing(Encoder::reusing(std::mem::take(&mut self.bytes)));
-        Walk::new(layouts, &self.tables, lineage, &mut self.memory, &mut port)
+        let encoder = Encoder::reusing(std::mem::take(&mut self.bytes));
+        let mut port = Writing { encoder, bytes_max: usize::MAX };
+        Walk::new(layouts, &self.tables, lineage.into(), &mut self.memory, &mut port)
             .snapshot(Some(now), None);
-        self.bytes = port.0.finish();
+        self.bytes = port.encoder.finish();
         &self.bytes
     }
 
@@ -68,26 +77,34 @@ impl Compact {
     ) -> Result<(), Malformed> {
         now.copy_from(lineage.base);
         let mut port = Reading { decoder: Decoder::new(bytes), failed: false };
-        Walk::new(layouts, &self.tables, lineage, &mut self.memory, &mut port)
+        Walk::new(layouts, &self.tables, lineage.into(), &mut self.memory, &mut port)
             .snapshot(None, Some(now));
         if port.failed() { Err(Malformed) } else { port.decoder.finish() }
     }
 }
 
-struct Writing(Encoder);
+struct Writing {
+    encoder: Encoder,
+    /// What is longer is of no use.
+    bytes_max: usize,
+}
 
 impl Port for Writing {
     #[inline(always)]
     fn flag(&mut self, _: Subject, model: &FlagModel, known: &Features, value: bool) -> bool {
-        self.0.decide(model.chance(known), value)
+        self.encoder.decide(model.chance(known), value)
     }
     #[inline(always)]
     fn number(&mut self, _: Subject, model: &NumberModel, known: &Features, value: i32) -> i32 {
-        model.code(&mut self.0, known, value)
+        model.code(&mut self.encoder, known, value)
     }
     #[inline(always)]
     fn raw(&mut self, _: Subject, bits: u32, value: u32) -> u32 {
-        Decide::raw(&mut self.0, bits, value)
+        Decide::raw(&mut self.encoder, bits, value)
+    }
+    #[inline(always)]
+    fn failed(&self) -> bool {
+        self.encoder.bytes_written() > self.bytes_max
     }
 }
 
@@ -128,7 +145,7 @@ impl Compact {
         now: &Table,
         costs: &mut Costs,
     ) {
-        Walk::new(layouts, &self.tables, lineage, &mut self.memory, costs)
+        Walk::new(layouts, &self.tables, lineage.into(), &mut self.memory, costs)
             .snapshot(Some(now), None);
     }
 }

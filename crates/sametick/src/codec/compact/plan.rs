@@ -46,6 +46,12 @@ pub(crate) enum Mode {
     Float { shift: u8, times: u8 },
 }
 
+impl Default for Mode {
+    fn default() -> Self {
+        Self::Integer { low: 0 }
+    }
+}
+
 /// No word.
 pub(crate) const NONE: u8 = u8::MAX;
 
@@ -170,34 +176,99 @@ fn mode(word: &Word) -> Mode {
     }
 }
 
+/// Words as numbers, in one way or another.
+pub(crate) trait Numbers: Copy {
+    /// Whether a number may stand for several words.
+    const IS_FLOAT: bool = false;
+    /// Whether a word is within its range when its number is.
+    const IS_RANGED: bool = false;
+    /// The number of a word.
+    fn number(self, word: u32) -> i32;
+    /// The word of a number; a float's nearest.
+    fn word(self, number: i32) -> u32;
+    /// How far it is from one number to another.
+    #[inline(always)]
+    fn distance(self, from: i32, to: i32) -> i32 {
+        to.wrapping_sub(from)
+    }
+    /// The number that is so far from another.
+    #[inline(always)]
+    fn beside(self, number: i32, distance: i32) -> i32 {
+        number.wrapping_add(distance)
+    }
+}
+
+/// See [`Mode::Integer`].
+#[derive(Clone, Copy)]
+pub(crate) struct Integer {
+    pub(crate) low: i32,
+}
+
+impl Numbers for Integer {
+    const IS_RANGED: bool = true;
+    #[inline(always)]
+    fn number(self, word: u32) -> i32 {
+        word.cast_signed().wrapping_add(self.low)
+    }
+    #[inline(always)]
+    fn word(self, number: i32) -> u32 {
+        number.wrapping_sub(self.low).cast_unsigned()
+    }
+}
+
+/// See [`Mode::Wraps`].
+#[derive(Clone, Copy)]
+pub(crate) struct Wraps {
+    pub(crate) bits: u8,
+}
+
+impl Numbers for Wraps {
+    #[inline(always)]
+    fn number(self, word: u32) -> i32 {
+        wrap(word.cast_signed(), self.bits)
+    }
+    #[inline(always)]
+    fn word(self, number: i32) -> u32 {
+        number.cast_unsigned() & (u32::MAX >> (32 - u32::from(self.bits)))
+    }
+    #[inline(always)]
+    fn distance(self, from: i32, to: i32) -> i32 {
+        wrap(to.wrapping_sub(from), self.bits)
+    }
+    #[inline(always)]
+    fn beside(self, number: i32, distance: i32) -> i32 {
+        wrap(number.wrapping_add(distance), self.bits)
+    }
+}
+
+/// See [`Mode::Float`].
+#[derive(Clone, Copy)]
+pub(crate) struct Float {
+    pub(crate) shift: u8,
+    pub(crate) times: u8,
+}
+
+impl Numbers for Float {
+    const IS_FLOAT: bool = true;
+    #[inline(always)]
+    fn number(self, word: u32) -> i32 {
+        float_number(word, self.shift, self.times)
+    }
+    #[inline(always)]
+    fn word(self, number: i32) -> u32 {
+        let value = f64::from(number) * f64::from(self.times) / power(self.shift);
+        (value as f32).to_bits()
+    }
+}
+
 impl Mode {
     /// The number of a word.
     #[inline(always)]
     pub(crate) fn number(self, word: u32) -> i32 {
         match self {
-            Mode::Integer { low } => word.cast_signed().wrapping_add(low),
-            Mode::Wraps { bits } => wrap(word.cast_signed(), bits),
-            Mode::Float { shift, times } => float_number(word, shift, times),
-        }
-    }
-
-    /// How far it is from one number to another.
-    #[inline(always)]
-    pub(crate) fn distance(self, from: i32, to: i32) -> i32 {
-        let distance = to.wrapping_sub(from);
-        match self {
-            Mode::Wraps { bits } => wrap(distance, bits),
-            _ => distance,
-        }
-    }
-
-    /// The number that is so far from another.
-    #[inline(always)]
-    pub(crate) fn beside(self, number: i32, distance: i32) -> i32 {
-        let sum = number.wrapping_add(distance);
-        match self {
-            Mode::Wraps { bits } => wrap(sum, bits),
-            _ => sum,
+            Mode::Integer { low } => Integer { low }.number(word),
+            Mode::Wraps { bits } => Wraps { bits }.number(word),
+            Mode::Float { shift, times } => Float { shift, times }.number(word),
         }
     }
 
@@ -205,12 +276,9 @@ impl Mode {
     #[inline(always)]
     pub(crate) fn word(self, number: i32) -> u32 {
         match self {
-            Mode::Integer { low } => number.wrapping_sub(low).cast_unsigned(),
-            Mode::Wraps { bits } => number.cast_unsigned() & (u32::MAX >> (32 - u32::from(bits))),
-            Mode::Float { shift, times } => {
-                let value = f64::from(number) * f64::from(times) / power(shift);
-                (value as f32).to_bits()
-            }
+            Mode::Integer { low } => Integer { low }.word(number),
+            Mode::Wraps { bits } => Wraps { bits }.word(number),
+            Mode::Float { shift, times } => Float { shift, times }.word(number),
         }
     }
 }

@@ -128,6 +128,18 @@ impl Encoder {
         }
     }
 
+    /// Puts a byte before the message, which is not zero; only at its start.
+    pub(crate) fn prefix(&mut self, byte: u8) {
+        debug_assert!(self.bytes.is_empty() && byte != 0);
+        self.bytes.push(byte);
+    }
+
+    /// How many bytes were given out.
+    #[inline(always)]
+    pub(crate) fn bytes_written(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// How many bytes the message has at most if it ends here.
     pub fn bytes_max(&self) -> usize {
         self.bytes.len() + size_of::<u64>()

@@ -1,10 +1,14 @@
 //! Everything the codec knows of a game: plans, trees and chances, frozen. Made by training, or built in.
 
 use super::file::{TRAINED_ON_BYTES_MAX, TablesError};
+use super::known::feature as f;
 use super::plan::{Mode, NONE, Plan};
-use super::tree::{FlagModel, INPUTS, Inputs, NumberModel, Regression, WEIGHT_BITS};
+use super::tree::{
+    CLASSES, FlagModel, HALF, INPUTS, Inputs, LEAF_WORDS, MOVEMENT, Node, NumberModel, RATE,
+    Regression, Tree, WEIGHT_BITS,
+};
 use crate::record::Layout;
-use crate::word::{Meaning, Word};
+use crate::word::{Blend, Meaning, Word};
 
 /// Frozen knowledge of a game's values.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +45,23 @@ pub(crate) struct WordTables {
     pub(crate) regression: Regression,
     pub(crate) numbers: NumberModel,
     pub(crate) on_grid: FlagModel,
+    pub(crate) code: WordCode,
+}
+
+/// What follows from the tables for one word, so that nothing is computed that nobody asks about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct WordCode {
+    pub(crate) mode: Mode,
+    /// The word that is its rate, if there is one.
+    pub(crate) rate: Option<(u8, Mode)>,
+    /// Which axis of a place it is, and which tag.
+    pub(crate) axis: Option<u8>,
+    pub(crate) tag: Option<u8>,
+    /// Which inputs weigh anything, a bit each.
+    pub(crate) inputs: u16,
+    /// Whether its own movement is asked about, and its rate.
+    pub(crate) asks_speed: bool,
+    pub(crate) asks_rate: bool,
 }
 
 pub(crate) const WHOLE: i32 = 1 << WEIGHT_BITS;
@@ -58,7 +79,13 @@ impl Tables {
             kind: NumberModel::prior(1),
         };
         let kinds = layouts.iter().map(KindTables::built_in).collect();
-        Self { kinds, general, trained_on: String::new() }
+        Self { kinds, general, trained_on: String::new() }.compile()
+    }
+
+    /// Finds out what must be computed; after every change of trees or weights.
+    pub(crate) fn compile(mut self) -> Self {
+        self.kinds.iter_mut().for_each(KindTables::compile);
+        self
     }
 
     /// What they were trained on; nothing, if they are built in.
@@ -95,17 +122,18 @@ impl Tables {
 }
 
 impl KindTables {
+    /// What moved goes on, what rested rests, and a surprise is about as large as the last change of speed.
     fn built_in(layout: &Layout) -> Self {
         let plan = Plan::new(layout);
         let word = |index: usize| {
-            let is_place = plan.place != NONE
-                && (usize::from(plan.place)..usize::from(plan.place) + 3).contains(&index);
+            let word = &layout.words()[index];
             let mut weights = [0; INPUTS];
-            weights[0] = if is_place { WHOLE } else { 0 };
+            weights[0] = if word.blend == Blend::Slide { WHOLE } else { 0 };
             WordTables {
                 regression: Regression::constant(weights),
-                numbers: NumberModel::prior(0),
+                numbers: built_in_numbers(),
                 on_grid: FlagModel::constant(16_000),
+                code: WordCode::default(),
             }
         };
         let turns = std::array::from_fn(|axis| {
@@ -114,7 +142,91 @@ impl KindTables {
             Regression::constant(weights)
         });
         let words = (0..layout.len()).map(word).collect();
-        let (changed, rare) = (FlagModel::constant(30_000), FlagModel::constant(8_000));
-        Self { plan, changed, rare, words, turns }
+        let rare = FlagModel::constant(8_000);
+        Self { plan, changed: built_in_change(), rare, words, turns }
     }
+
+    fn compile(&mut self) {
+        let plan = &self.plan;
+        let last = plan.order[..usize::from(plan.lively)].last().map(|word| usize::from(*word));
+        for (index, word) in self.words.iter_mut().enumerate() {
+            let asked = word.numbers.tree.asked() | word.on_grid.tree.asked();
+            // The flag of those that rarely change looks at the word before it.
+            let asked = if Some(index) == last { asked | self.rare.tree.asked() } else { asked };
+            let asks = |features: &[usize]| features.iter().any(|of| asked & 1 << of != 0);
+            let weighed =
+                |input: usize| word.regression.weights.iter().any(|weights| weights[input] != 0);
+            let inputs = (0..INPUTS).filter(|input| weighed(*input));
+            let inputs = inputs.fold(0, |inputs, input| inputs | 1 << input);
+            let moves = inputs & MOVEMENT != 0;
+            let rate = plan.rates[index];
+            let first = plan.place;
+            let axis = (first != NONE).then(|| index.wrapping_sub(usize::from(first)));
+            word.code = WordCode {
+                mode: plan.modes[index],
+                rate: (rate != NONE).then(|| (rate, plan.modes[usize::from(rate)])),
+                axis: axis.filter(|axis| *axis < 3).map(|axis| axis as u8),
+                tag: plan
+                    .tags
+                    .iter()
+                    .position(|tag| usize::from(*tag) == index)
+                    .map(|tag| tag as u8),
+                inputs,
+                asks_speed: moves || asks(&[f::SPEED, f::ACCELERATION, f::SPREAD]),
+                asks_rate: inputs & RATE != 0 || asks(&[f::RATE_CHANGE]),
+            };
+        }
+    }
+}
+
+/// Whether an entity changes: as before, and if it was out of sight most likely.
+fn built_in_change() -> FlagModel {
+    let nodes = vec![
+        Node { feature: f::ACQUAINTANCE as u8, threshold: 0, next: 1 },
+        Node { feature: f::CHANGED_BEFORE as u8, threshold: 0, next: 3 },
+        Node::leaf(2),
+        Node::leaf(0),
+        Node::leaf(1),
+    ];
+    FlagModel { tree: Tree { nodes }, chances: vec![3_000, 61_500, 50_000] }
+}
+
+/// How many sizes of surprises are told apart.
+const SURPRISES: usize = 8;
+
+/// A number's surprise by who it is of, whether it moved, and how much its speed changed.
+fn built_in_numbers() -> NumberModel {
+    // Strangers first, then what rested, then by the change of speed, each four times the one before.
+    let mut nodes = vec![
+        Node { feature: f::ACQUAINTANCE as u8, threshold: 1, next: 1 },
+        Node { feature: f::SPEED as u8, threshold: 0, next: 3 },
+        Node::leaf(0),
+        Node::leaf(1),
+        Node::leaf(0),
+    ];
+    let stranger = NumberModel::prior(0);
+    let mut leaves = vec![stranger.leaves[0], surprise(0, 5_500, 30_000)];
+    let mut open = nodes.len() - 1;
+    for size in 0..SURPRISES {
+        leaves.push(surprise(size as u16, 27_000, 21_000));
+        if size + 1 == SURPRISES {
+            nodes[open] = Node::leaf((size + 2) as u16);
+            break;
+        }
+        let (threshold, next) = (8 << (2 * size), nodes.len() as u16);
+        nodes[open] = Node { feature: f::ACCELERATION as u8, threshold, next };
+        nodes.extend([Node::leaf((size + 2) as u16), Node::leaf(0)]);
+        open = nodes.len() - 1;
+    }
+    NumberModel { tree: Tree { nodes }, leaves, details: stranger.details }
+}
+
+/// A surprise of about so many bits: the chance of more than that, and of more or less at each step from there.
+fn surprise(centre: u16, more: u16, step: u16) -> [u16; LEAF_WORDS] {
+    let mut leaf = [HALF; LEAF_WORDS];
+    leaf[0] = centre;
+    for (class, chance) in leaf[1..CLASSES].iter_mut().enumerate() {
+        *chance = if class == usize::from(centre) { more } else { step };
+    }
+    leaf
 }

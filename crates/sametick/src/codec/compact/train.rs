@@ -29,6 +29,7 @@ pub fn train(layouts: &[Layout], replay: Replay<'_>) -> Tables {
     let mut tables = Tables::built_in(layouts);
     find_grids(layouts, &mut tables, replay);
     find_rare(layouts, &mut tables, replay);
+    tables = tables.compile();
     for _ in 0..2 {
         let mut collector = Collector { learns: true, ..Collector::default() };
         collect(layouts, &tables, replay, &mut collector);
@@ -48,13 +49,14 @@ pub fn train(layouts: &[Layout], replay: Replay<'_>) -> Tables {
     for (subject, samples) in &collector.samples {
         tables.learn(*subject, samples);
     }
-    tables
+    tables.compile()
 }
 
 fn collect(layouts: &[Layout], tables: &Tables, replay: Replay<'_>, collector: &mut Collector) {
     let mut memory = Memory::default();
     replay(&mut |lineage, now| {
-        Walk::new(layouts, tables, lineage, &mut memory, collector).snapshot(Some(now), None);
+        Walk::new(layouts, tables, lineage.into(), &mut memory, collector)
+            .snapshot(Some(now), None);
     });
 }
 
@@ -106,6 +108,7 @@ struct Collector {
 }
 
 impl Port for Collector {
+    const LEARNS: bool = true;
     fn flag(&mut self, about: Subject, _: &FlagModel, known: &Features, value: bool) -> bool {
         if !self.learns {
             self.samples.entry(about).or_default().push(known, i32::from(value));
@@ -333,7 +336,7 @@ fn find_grids(layouts: &[Layout], tables: &mut Tables, replay: Replay<'_>) {
 }
 
 /// What changes in less than this share of the entities that change is rare.
-const RARE_SHARE: f64 = 0.04;
+const RARE_SHARE: f64 = 0.3;
 
 /// Finds for each kind the words that rarely change.
 fn find_rare(layouts: &[Layout], tables: &mut Tables, replay: Replay<'_>) {

@@ -15,6 +15,15 @@ pub(crate) type Inputs = [i32; INPUTS];
 /// How many inputs a prediction has.
 pub(crate) const INPUTS: usize = 14;
 
+/// Which inputs are of a word's own movement, of its rate, of what others did, of what was missed before, of the last of
+/// the kind, and of its initial value, a bit each.
+pub(crate) const MOVEMENT: u16 = 1 << 0 | 1 << 1 | 1 << 13;
+pub(crate) const RATE: u16 = 1 << 2 | 1 << 3;
+pub(crate) const OTHERS: u16 = 0b1111 << 4;
+pub(crate) const RESIDUALS: u16 = 1 << 8 | 1 << 9;
+pub(crate) const RECENT: u16 = 1 << 10;
+pub(crate) const INITIAL: u16 = 1 << 12;
+
 /// Predictions are counted in so many bits behind the point.
 pub(crate) const FRACTION_BITS: u32 = 4;
 
@@ -57,6 +66,12 @@ impl Default for Tree {
 }
 
 impl Tree {
+    /// Which features are asked about, a bit each.
+    pub(crate) fn asked(&self) -> u32 {
+        let questions = self.nodes.iter().filter(|node| node.feature != Node::LEAF);
+        questions.fold(0, |asked, node| asked | 1 << (usize::from(node.feature) % FEATURES))
+    }
+
     #[inline(always)]
     pub(crate) fn leaf(&self, features: &Features) -> usize {
         let mut node = self.nodes[0];
@@ -101,14 +116,24 @@ impl Regression {
         Self { tree: Tree::default(), weights: vec![weights] }
     }
 
+    /// How much each input weighs.
+    #[inline(always)]
+    pub(crate) fn weights(&self, features: &Features) -> &Inputs {
+        &self.weights[self.tree.leaf(features)]
+    }
+
     #[inline(always)]
     pub(crate) fn predict(&self, features: &Features, inputs: &Inputs) -> i32 {
-        let weights = &self.weights[self.tree.leaf(features)];
-        let products = weights.iter().zip(inputs);
-        let sum: i64 = products.map(|(weight, input)| i64::from(*weight) * i64::from(*input)).sum();
-        let rounded = (sum + (1 << (WEIGHT_BITS - 1))) >> WEIGHT_BITS;
-        rounded.clamp(-PREDICTION_MAX, PREDICTION_MAX) as i32
+        let products = self.weights(features).iter().zip(inputs);
+        rounded(products.map(|(weight, input)| i64::from(*weight) * i64::from(*input)).sum())
     }
+}
+
+/// A sum of weighed inputs as a prediction.
+#[inline(always)]
+pub(crate) fn rounded(sum: i64) -> i32 {
+    let rounded = (sum + (1 << (WEIGHT_BITS - 1))) >> WEIGHT_BITS;
+    rounded.clamp(-PREDICTION_MAX, PREDICTION_MAX) as i32
 }
 
 /// Nothing is predicted to go farther than this.

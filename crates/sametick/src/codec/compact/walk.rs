@@ -2,16 +2,18 @@
 //! coded, in which order, with what known. Which way the values go is the port's business.
 
 use super::known::{Entity, KEYS, Recent, class, distance, feature as f, place_of, scaled};
-use super::plan::{Mode, NONE, float_range, from_order, to_order};
+use super::plan::{Float, Integer, Mode, NONE, Numbers, Wraps, float_range, from_order, to_order};
 use super::range::RAW_BITS_MAX;
+use super::records::{Past, Records};
 use super::space::{Motion, Rumour, Space};
 use super::tables::Tables;
 use super::tree::{FRACTION_BITS, Features, FlagModel, Inputs, NumberModel};
 use super::turn::{self, Turn};
 use crate::entity::EntityId;
-use crate::record::{Layout, ROW_WORDS};
+use crate::record::{Layout, ROW_WORDS, Row};
 use crate::slots::{CHUNK_SLOTS, Slots, places};
 use crate::table::{Head, Table};
+use std::ops::Range;
 
 /// What both ends have: the base, and what was known before it, as far as both still hold that.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +58,8 @@ pub(crate) enum Part {
     Stranger,
     Generation,
     Kind,
+    /// Whether an entity may have changed and is not told of now.
+    Held,
     /// Whether an entity changed.
     Changed,
     /// Whether any of the words that rarely change did.
@@ -73,6 +77,8 @@ pub(crate) enum Part {
 pub(crate) trait Port {
     /// Whether the values come from outside, so that each must be checked.
     const READS: bool = false;
+    /// Whether everything is to be computed, asked about or not.
+    const LEARNS: bool = false;
     /// A decision: the one given, or the one read.
     fn flag(&mut self, about: Subject, model: &FlagModel, known: &Features, value: bool) -> bool;
     /// A number.
@@ -90,20 +96,38 @@ pub(crate) trait Port {
 }
 
 /// Room that is used again from snapshot to snapshot; nothing in it outlives one.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Memory {
     space: Space,
     order: Vec<u16>,
     keys: Vec<u8>,
     heads: Vec<(u16, Head)>,
-    recent: Vec<Vec<Recent>>,
-    row: Vec<u32>,
+    recent: Vec<Box<[Recent; ROW_WORDS]>>,
+    row: Box<Row>,
+    held: HeldModels,
 }
 
-pub(crate) struct Walk<'a, P> {
+impl Default for Memory {
+    fn default() -> Self {
+        let (space, order, keys, heads, recent, held) = Default::default();
+        Self { space, order, keys, heads, recent, row: Box::new([0; ROW_WORDS]), held }
+    }
+}
+
+/// Whether somebody is held back, of those who moved before and of others. No recording says how often.
+#[derive(Debug)]
+struct HeldModels([FlagModel; 2]);
+
+impl Default for HeldModels {
+    fn default() -> Self {
+        Self([FlagModel::constant(10_000), FlagModel::constant(32_768)])
+    }
+}
+
+pub(crate) struct Walk<'a, P, R> {
     pub(crate) layouts: &'a [Layout],
     pub(crate) tables: &'a Tables,
-    pub(crate) lineage: &'a Lineage<'a>,
+    pub(crate) lineage: Past<R>,
     pub(crate) memory: &'a mut Memory,
     pub(crate) port: &'a mut P,
     changed_lately: i32,
@@ -113,31 +137,60 @@ const ONE: i32 = 1 << FRACTION_BITS;
 /// From farther away nobody is taken along.
 const LED_MAX: i32 = 1 << 20;
 
-impl<'a, P: Port> Walk<'a, P> {
+impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
     pub(crate) fn new(
         layouts: &'a [Layout],
         tables: &'a Tables,
-        lineage: &'a Lineage<'a>,
+        lineage: Past<R>,
         memory: &'a mut Memory,
         port: &'a mut P,
     ) -> Self {
         memory.space.clear();
-        memory.row.resize(ROW_WORDS, 0);
-        memory.recent.resize(layouts.len(), Vec::new());
+        memory.recent.resize_with(layouts.len(), || Box::new([Recent::default(); ROW_WORDS]));
         for (recent, layout) in memory.recent.iter_mut().zip(layouts) {
-            recent.clear();
-            recent.resize(layout.len(), Recent::default());
+            recent[..layout.len()].fill(Recent::default());
         }
         Self { layouts, tables, lineage, memory, port, changed_lately: 0 }
     }
 
     /// Walks a whole snapshot: from `truth`, or into `now`, which is a copy of the base.
-    pub(crate) fn snapshot(&mut self, truth: Option<&'a Table>, mut now: Option<&mut Table>) {
-        let base = self.lineage.base;
-        let visible = self.sight(truth.map(|truth| &truth.visible));
+    pub(crate) fn snapshot(&mut self, truth: Option<R>, now: Option<&mut Table>) {
+        let chunks = self.chunks(truth.map(R::visible));
+        let is_more = chunks > used(self.lineage.base.visible());
+        let mut visible = Slots::default();
+        self.sight(0..chunks, truth, &mut visible);
+        // More chunks are there for somebody in the last.
+        if is_more && used(&visible) != chunks {
+            self.port.fail();
+        }
+        self.told(0..chunks, visible, (truth, now), None);
+    }
+
+    /// Walks those of some chunks, the rest being as in the base. Where some are `held` back it is said who; they are
+    /// given, or found.
+    pub(crate) fn part(
+        &mut self,
+        chunks: Range<usize>,
+        truth: Option<R>,
+        now: Option<&mut Table>,
+        held: Option<&mut Slots>,
+    ) {
+        let mut visible = self.lineage.base.visible().clone();
+        self.sight(chunks.clone(), truth, &mut visible);
+        self.told(chunks, visible, (truth, now), held);
+    }
+
+    /// Walks all who are in sight.
+    fn told(
+        &mut self,
+        chunks: Range<usize>,
+        visible: Slots,
+        (truth, mut now): (Option<R>, Option<&mut Table>),
+        mut held: Option<&mut Slots>,
+    ) {
         let mut heads = std::mem::take(&mut self.memory.heads);
         heads.clear();
-        self.heads(truth, &visible, &mut heads);
+        self.heads(chunks, truth, &visible, &mut heads);
         if !self.port.failed() {
             self.arrange(&heads);
             for index in 0..self.memory.order.len() {
@@ -145,7 +198,7 @@ impl<'a, P: Port> Walk<'a, P> {
                 let (slot, head) = heads[usize::from(place)];
                 let layout = &self.layouts[usize::from(head.kind)];
                 let words = truth.map(|truth| truth.record(usize::from(slot), layout));
-                let changed = self.entity(usize::from(slot), head, words);
+                let changed = self.entity(usize::from(slot), head, words, held.as_deref_mut());
                 if self.port.failed() {
                     break;
                 }
@@ -155,40 +208,41 @@ impl<'a, P: Port> Walk<'a, P> {
                 }
             }
         }
-        debug_assert!(base.visible.len() <= crate::ENTITY_SLOTS_MAX);
         self.memory.heads = heads;
         if let Some(now) = now {
             now.visible = visible;
         }
     }
 
+    /// How many chunks there are.
+    fn chunks(&mut self, truth: Option<&Slots>) -> usize {
+        let (known, actual) = (used(self.lineage.base.visible()), truth.map_or(0, used));
+        let features = Features::default();
+        let general = &self.tables.general;
+        let about = Subject { kind: None, part: Part::MoreChunks };
+        if !self.port.flag(about, &general.more_chunks, &features, actual > known) {
+            return known;
+        }
+        let chunks = self.port.raw(about, 8, actual as u32) as usize;
+        if chunks <= known || chunks * CHUNK_SLOTS > crate::ENTITY_SLOTS_MAX {
+            self.port.fail();
+            return 0;
+        }
+        chunks
+    }
+
     /// Who is in sight.
-    fn sight(&mut self, truth: Option<&Slots>) -> Slots {
-        let base = &self.lineage.base.visible;
-        let used = |slots: &Slots| {
-            slots.chunks().iter().rposition(|chunk| *chunk != 0).map_or(0, |last| last + 1)
-        };
-        let (known, actual) = (used(base), truth.map_or(0, used));
+    fn sight(&mut self, chunks: Range<usize>, truth: Option<R>, visible: &mut Slots) {
+        let base = self.lineage.base.visible();
         let mut features = Features::default();
         let general = &self.tables.general;
-        let about = |part| Subject { kind: None, part };
-        let mut chunks = known;
-        if self.port.flag(about(Part::MoreChunks), &general.more_chunks, &features, actual > known)
-        {
-            chunks = self.port.raw(about(Part::MoreChunks), 8, actual as u32) as usize;
-            if chunks <= known || chunks * CHUNK_SLOTS > crate::ENTITY_SLOTS_MAX {
-                self.port.fail();
-                return Slots::default();
-            }
-        }
-        let mut visible = Slots::default();
-        let is_more = chunks > known;
-        for chunk in 0..chunks {
+        let about = Subject { kind: None, part: Part::SameSight };
+        for chunk in chunks {
             let was = base.chunks().get(chunk).copied().unwrap_or(0);
-            let is = truth.and_then(|truth| truth.chunks().get(chunk)).copied().unwrap_or(0);
+            let is = truth.and_then(|truth| truth.visible().chunks().get(chunk)).copied();
+            let is = is.unwrap_or(0);
             features[0] = was.count_ones().cast_signed();
-            let same =
-                self.port.flag(about(Part::SameSight), &general.same_sight, &features, is == was);
+            let same = self.port.flag(about, &general.same_sight, &features, is == was);
             features[1] = i32::from(same);
             let now = if same { was } else { self.chunk_sight(chunk, was, is) };
             if !same && now == was {
@@ -196,11 +250,6 @@ impl<'a, P: Port> Walk<'a, P> {
             }
             visible.set_chunk(chunk, now);
         }
-        // More chunks are there for somebody in the last.
-        if is_more && used(&visible) != chunks {
-            self.port.fail();
-        }
-        visible
     }
 
     fn chunk_sight(&mut self, chunk: usize, was: u32, is: u32) -> u32 {
@@ -210,7 +259,7 @@ impl<'a, P: Port> Walk<'a, P> {
             let slot = chunk * CHUNK_SLOTS + place;
             let head = self.lineage.base.head(slot);
             let was_visible = was >> place & 1 != 0;
-            let before = self.lineage.before.is_some_and(|table| table.visible.contains(slot));
+            let before = self.lineage.before.is_some_and(|table| table.visible().contains(slot));
             features[0] = i32::from(was_visible);
             features[1] = head.map_or(-1, |head| i32::from(head.kind));
             features[2] = i32::from(before);
@@ -227,10 +276,17 @@ impl<'a, P: Port> Walk<'a, P> {
     }
 
     /// Who stands in each slot in sight.
-    fn heads(&mut self, truth: Option<&Table>, visible: &Slots, heads: &mut Vec<(u16, Head)>) {
+    fn heads(
+        &mut self,
+        chunks: Range<usize>,
+        truth: Option<R>,
+        visible: &Slots,
+        heads: &mut Vec<(u16, Head)>,
+    ) {
         let base = self.lineage.base;
         let mut features = Features::default();
-        for (chunk, members) in visible.chunks().iter().enumerate() {
+        let all = visible.chunks().iter().enumerate();
+        for (chunk, members) in all.take(chunks.end).skip(chunks.start) {
             let first = chunk * CHUNK_SLOTS;
             let known = places(*members).filter(|place| base.head(first + place).is_some());
             let known = known.fold(0u32, |known, place| known | 1 << place);
@@ -250,7 +306,7 @@ impl<'a, P: Port> Walk<'a, P> {
                 if let Some(old) = head.filter(|_| any) {
                     let mut asked = Features::default();
                     asked[0] = i32::from(old.kind);
-                    asked[1] = i32::from(base.visible.contains(slot));
+                    asked[1] = i32::from(base.visible().contains(slot));
                     let model = &self.tables.general.stranger;
                     is_stranger =
                         self.port.flag(about(Part::Stranger), model, &asked, differs(place));
@@ -335,16 +391,22 @@ impl<'a, P: Port> Walk<'a, P> {
     }
 
     /// Codes one entity into the row; says whether it changed.
-    fn entity(&mut self, slot: usize, head: Head, truth: Option<&'a [u32]>) -> bool {
+    fn entity(
+        &mut self,
+        slot: usize,
+        head: Head,
+        truth: Option<&'a [u32]>,
+        held: Option<&mut Slots>,
+    ) -> bool {
         let tables: &'a Tables = self.tables;
         let layouts: &'a [Layout] = self.layouts;
         let layout = &layouts[usize::from(head.kind)];
         let tables = &tables.kinds[usize::from(head.kind)];
         let plan = &tables.plan;
-        let lineage = self.lineage;
+        let lineage = &self.lineage;
         let is_known = lineage.base.head(slot) == Some(head);
         let base = if is_known { lineage.base.record(slot, layout) } else { layout.initial() };
-        let older = |table: Option<&'a Table>, newer: &'a [u32]| {
+        let older = |table: Option<R>, newer: &'a [u32]| {
             let table = table.filter(|table| is_known && table.head(slot) == Some(head));
             table.map_or(newer, |table| table.record(slot, layout))
         };
@@ -364,13 +426,22 @@ impl<'a, P: Port> Walk<'a, P> {
             led: [0; 3],
             motion: Motion::default(),
         };
-        let was_visible = lineage.base.visible.contains(slot);
+        let was_visible = lineage.base.visible().contains(slot);
         entity.known[f::ACQUAINTANCE] = if is_known { i32::from(!was_visible) } else { 2 };
         entity.known[f::SPAN] = lineage.spans[0].min(64).cast_signed();
-        entity.introduce(&self.memory.space, lineage, self.changed_lately);
+        entity.introduce(&self.memory.space, &lineage.spans, self.changed_lately);
         let is_changed = truth.is_some_and(|truth| truth != base);
         let about = Subject { kind: Some(head.kind), part: Part::Changed };
         if is_known {
+            if let Some(held) = held {
+                let model = &self.memory.held.0[usize::from(entity.known[f::CHANGED_BEFORE] > 0)];
+                let about = Subject { kind: Some(head.kind), part: Part::Held };
+                let is_held = held.contains(slot);
+                if self.port.flag(about, model, &entity.known, is_held) {
+                    held.insert(slot);
+                    return false;
+                }
+            }
             let changed = self.port.flag(about, &tables.changed, &entity.known, is_changed);
             self.changed_lately += ((i32::from(changed) << 8) - self.changed_lately) / 8;
             if !changed {
@@ -443,89 +514,54 @@ impl<'a, P: Port> Walk<'a, P> {
     }
 
     /// Predicts a word's number from its past and from what is known already, and codes the rest.
+    #[inline(always)]
     fn word(&mut self, entity: &mut Entity<'a>, word: usize) {
-        let mode = entity.plan.modes[word];
-        let now = entity.truth.map_or(0, |truth| mode.number(truth[word]));
-        let recent = self.memory.recent[usize::from(entity.kind)][word];
-        let spans = &self.lineage.spans;
-        let inputs = entity.inputs(word, spans, &self.memory.row, recent.delta);
-        let at = mode.number(entity.base[word]);
-        let about = Subject { kind: Some(entity.kind), part: Part::Word(word as u8) };
+        match entity.tables.words[word].code.mode {
+            Mode::Integer { low } => self.word_as(entity, word, Integer { low }),
+            Mode::Wraps { bits } => self.word_as(entity, word, Wraps { bits }),
+            Mode::Float { shift, times } => self.word_as(entity, word, Float { shift, times }),
+        }
+    }
+
+    /// The same for one kind of number, so that nothing is asked twice.
+    fn word_as<M: Numbers>(&mut self, entity: &mut Entity<'a>, word: usize, mode: M) {
         let tables = &entity.tables.words[word];
-        let came = scaled(mode.distance(at, now));
-        self.port.learn(about, &entity.known, &inputs, came);
-        let predicted = tables.regression.predict(&entity.known, &inputs);
-        let steps = entity.expect(mode, word, at, predicted);
+        let code = &tables.code;
+        let Memory { recent, row, .. } = &mut *self.memory;
+        let recent = &mut recent[usize::from(entity.kind)][word % ROW_WORDS];
+        let at = mode.number(entity.base[word]);
+        let now = match entity.truth {
+            Some(truth) => mode.number(truth[word]),
+            None => 0,
+        };
+        let about = Subject { kind: Some(entity.kind), part: Part::Word(word as u8) };
+        let spans = &self.lineage.spans;
+        let predicted = if P::LEARNS {
+            let inputs = entity.inputs((code, mode), (word, at), spans, row, recent.delta);
+            self.port.learn(about, &entity.known, &inputs, scaled(mode.distance(at, now)));
+            tables.regression.predict(&entity.known, &inputs)
+        } else {
+            entity.predict((tables, mode), (word, at), spans, row, recent.delta)
+        };
+        let steps = entity.expect(mode, word, predicted);
         let guess = at.wrapping_add(steps);
-        entity.prepare(&inputs, predicted, steps, at, recent);
+        entity.prepare((predicted, steps, at), recent);
         let missed =
             self.port.number(about, &tables.numbers, &entity.known, mode.distance(guess, now));
         let number = mode.beside(guess, missed);
         let mut value = mode.word(number);
-        if let Mode::Float { shift, times } = mode {
-            value = self.float(entity, word, (value, number), (shift, times));
+        if M::IS_FLOAT {
+            value = float(self.port, entity, word, (value, number), code.mode);
         }
         // A number beyond what the word can hold is another in disguise.
         let is_itself = || mode.number(value) == number && mode.distance(guess, number) == missed;
         if P::READS && !(is_itself() && entity.layout.words()[word].admits(value)) {
             return self.port.fail();
         }
-        self.memory.row[word] = value;
+        row[word % ROW_WORDS] = value;
         let delta = scaled(mode.distance(at, number));
-        self.note(entity, word, missed, delta);
-        entity.moved(word, delta, predicted);
-    }
-
-    /// What a float is beyond its number, most often nothing.
-    fn float(
-        &mut self,
-        entity: &Entity<'a>,
-        word: usize,
-        (nearest, number): (u32, i32),
-        (shift, times): (u8, u8),
-    ) -> u32 {
-        let truth = entity.truth.map_or(0, |truth| truth[word]);
-        let about = |part| Subject { kind: Some(entity.kind), part };
-        let mut known = entity.known;
-        let mode = Mode::Float { shift, times };
-        known[f::VALUE] = i32::from(mode.word(mode.number(entity.base[word])) == entity.base[word]);
-        let part = Part::OnGrid(word as u8);
-        if self.port.flag(about(part), &entity.tables.words[word].on_grid, &known, truth == nearest)
-        {
-            return nearest;
-        }
-        let Some((first, more)) = float_range(number, shift, times) else {
-            self.port.fail();
-            return nearest;
-        };
-        let index = to_order(truth).wrapping_sub(first);
-        let mut left = u32::BITS - more.leading_zeros();
-        let mut read = 0;
-        while left > 0 {
-            let bits = left.min(RAW_BITS_MAX);
-            left -= bits;
-            let piece = index >> left & ((1 << bits) - 1);
-            read = read << bits | self.port.raw(about(Part::OffGrid(word as u8)), bits, piece);
-        }
-        let value = from_order(first.wrapping_add(read));
-        if read > more || value == nearest {
-            self.port.fail();
-        }
-        value
-    }
-
-    fn note(&mut self, entity: &mut Entity<'a>, word: usize, missed: i32, delta: i32) {
-        let recent = &mut self.memory.recent[usize::from(entity.kind)][word];
-        let size = missed.saturating_abs().min(1 << 20);
-        recent.residual = missed;
-        recent.size += (size * 16 - recent.size) / 4;
-        recent.delta = delta;
-        let known = &mut entity.known;
-        known[f::RESIDUAL_BEFORE] = known[f::RESIDUAL];
-        known[f::RESIDUAL] = missed;
-        known[f::RESIDUAL_SIZE] = size;
-        known[f::RESIDUALS] = (known[f::RESIDUALS] + size).min(1 << 24);
-        known[f::CHANGED_SO_FAR] += i32::from(delta != 0);
+        entity.note(recent, missed, delta);
+        entity.moved(code, delta, predicted);
     }
 
     /// Codes four words as one rotation: the base turned as predicted, then what that missed.
@@ -550,7 +586,7 @@ impl<'a, P: Port> Walk<'a, P> {
         let guess = turn::apply(&predicted, &base);
         self.components(entity, first, &guess, &predicted);
         let row = &self.memory.row;
-        let turn = turn::between(&base, &unpack(row));
+        let turn = turn::between(&base, &unpack(&row[..]));
         entity.motion.turn = turn;
         entity.motion.turn_missed = std::array::from_fn(|axis| turn[axis] - predicted[axis]);
     }
@@ -599,7 +635,50 @@ impl<'a, P: Port> Walk<'a, P> {
                 return self.port.fail();
             }
             self.memory.row[word] = value;
-            self.note(entity, word, missed, i32::from(value != entity.base[word]));
+            let recent = &mut self.memory.recent[usize::from(entity.kind)][word % ROW_WORDS];
+            entity.note(recent, missed, i32::from(value != entity.base[word]));
         }
     }
+}
+
+/// How many chunks a set has up to its last member.
+fn used(slots: &Slots) -> usize {
+    slots.chunks().iter().rposition(|chunk| *chunk != 0).map_or(0, |last| last + 1)
+}
+
+/// What a float is beyond its number, most often nothing.
+fn float<P: Port>(
+    port: &mut P,
+    entity: &Entity<'_>,
+    word: usize,
+    (nearest, number): (u32, i32),
+    mode: Mode,
+) -> u32 {
+    let Mode::Float { shift, times } = mode else { return nearest };
+    let truth = entity.truth.map_or(0, |truth| truth[word]);
+    let about = |part| Subject { kind: Some(entity.kind), part };
+    let mut known = entity.known;
+    known[f::VALUE] = i32::from(mode.word(mode.number(entity.base[word])) == entity.base[word]);
+    let part = Part::OnGrid(word as u8);
+    if port.flag(about(part), &entity.tables.words[word].on_grid, &known, truth == nearest) {
+        return nearest;
+    }
+    let Some((first, more)) = float_range(number, shift, times) else {
+        port.fail();
+        return nearest;
+    };
+    let index = to_order(truth).wrapping_sub(first);
+    let mut left = u32::BITS - more.leading_zeros();
+    let mut read = 0;
+    while left > 0 {
+        let bits = left.min(RAW_BITS_MAX);
+        left -= bits;
+        let piece = index >> left & ((1 << bits) - 1);
+        read = read << bits | port.raw(about(Part::OffGrid(word as u8)), bits, piece);
+    }
+    let value = from_order(first.wrapping_add(read));
+    if read > more || value == nearest {
+        port.fail();
+    }
+    value
 }

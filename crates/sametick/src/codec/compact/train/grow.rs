@@ -20,8 +20,8 @@ const THRESHOLDS_MAX: usize = 31;
 const SPLIT_BITS: f64 = 24.0;
 const LEAF_SAMPLES_MIN: usize = 24;
 /// And so many for each time that it is asked: questions take time.
-const FLAG_WORTH: f64 = 0.0008;
-const NUMBER_WORTH: f64 = 0.01;
+const FLAG_WORTH: f64 = 0.001;
+const NUMBER_WORTH: f64 = 0.03;
 
 struct Binned {
     thresholds: Vec<Vec<i32>>,

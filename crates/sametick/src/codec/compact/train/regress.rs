@@ -1,7 +1,10 @@
 //! Finds the weights of predictions: least squares that mind outliers little, by a small tree.
 
 use super::super::known::feature as f;
-use super::super::tree::{FEATURES, INPUTS, Inputs, Node, Regression, Tree, WEIGHT_BITS};
+use super::super::tree::{
+    FEATURES, INITIAL, INPUTS, Inputs, MOVEMENT, Node, OTHERS, RATE, RECENT, RESIDUALS, Regression,
+    Tree, WEIGHT_BITS,
+};
 
 /// Samples of one prediction: what was known, from what it is summed, and what came.
 #[derive(Default)]
@@ -18,7 +21,7 @@ const LEAF_SAMPLES_MIN: usize = 300;
 const NOISE: f64 = 30.0;
 const THRESHOLDS_MAX: usize = 7;
 /// A question must save so many bits each time that it is asked.
-const SPLIT_WORTH: f64 = 0.01;
+const SPLIT_WORTH: f64 = 0.03;
 /// What a class of predictions may depend on.
 const ASKED: [usize; 13] = [
     f::ACQUAINTANCE,
@@ -110,7 +113,47 @@ impl Moments {
     }
 }
 
+/// Inputs are worth their time together: a word's own movement, its rate, what others did, and so on.
+const GROUPS: [u16; 6] = [INITIAL, RATE, OTHERS, RECENT, RESIDUALS, MOVEMENT];
+/// A group must save so many bits each time that something is predicted.
+const GROUP_WORTH: f64 = 0.04;
+
+impl Moments {
+    /// The same without some inputs, a bit each.
+    fn without(&self, inputs: u16) -> Self {
+        let mut rest = self.clone();
+        for input in (0..INPUTS).filter(|input| inputs & 1 << input != 0) {
+            rest.products[input] = [0.0; INPUTS + 1];
+            rest.products.iter_mut().for_each(|row| row[input] = 0.0);
+        }
+        rest
+    }
+}
+
 impl Lessons {
+    /// The same without inputs that tell next to nothing.
+    fn pruned(&self, samples: &[u32]) -> Self {
+        let (_, trust) = self.fit(samples);
+        let mut moments = Moments::NONE;
+        for (sample, trust) in samples.iter().zip(&trust) {
+            moments.add(self.inputs(*sample), self.came[*sample as usize], *trust);
+        }
+        let mut gone = 0;
+        for group in GROUPS {
+            let (with, without) = (moments.without(gone), moments.without(gone | group));
+            if without.bits() - with.bits() < GROUP_WORTH * moments.count {
+                gone |= group;
+            }
+        }
+        let mut inputs = self.inputs.clone();
+        for row in inputs.chunks_exact_mut(INPUTS) {
+            for (input, value) in row.iter_mut().enumerate() {
+                *value = if gone & 1 << input != 0 { 0 } else { *value };
+            }
+        }
+        Self { known: self.known.clone(), inputs, came: self.came.clone() }
+    }
+
     fn inputs(&self, sample: u32) -> &[i32] {
         &self.inputs[sample as usize * INPUTS..][..INPUTS]
     }
@@ -156,6 +199,8 @@ pub(super) fn regress(lessons: &Lessons) -> Option<Regression> {
     }
     let stride = (count / 120_000).max(1);
     let all: Vec<u32> = (0..count as u32).step_by(stride).collect();
+    let pruned = lessons.pruned(&all);
+    let lessons = &pruned;
     let mut nodes = vec![Node::leaf(0)];
     let mut open = vec![(0, all)];
     let mut leaves: Vec<Inputs> = Vec::new();

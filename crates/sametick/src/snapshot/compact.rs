@@ -1,0 +1,267 @@
+//! Writes a snapshot's parts with the compact codec. How much fits is known only once it is written: everything is
+//! tried first, then what plain would take twice as much room for, then what it has room for.
+
+use super::past::Remnant;
+use super::{
+    Back, CHUNK_SLOTS, ClientBase, Frame, Own, SentTable, TABLES_MAX, chunk_of, different, fits,
+    places, places_of,
+};
+use crate::bits::BitWriter;
+use crate::codec::compact::Compact;
+use crate::codec::compact::part::{Against, Heading, Name, Outgoing, Said};
+use crate::codec::compact::records::Remembered;
+use crate::entity::EntityId;
+use crate::slots::Slots;
+use crate::world::PlayerId;
+use std::ops::Range;
+
+/// A coder, and room that all clients' snapshots share.
+#[derive(Debug)]
+pub(crate) struct Teller {
+    pub(crate) compact: Compact,
+    /// By chunk, who is carried.
+    members: Vec<u32>,
+    /// What the client will have.
+    next: Remnant,
+    held: Slots,
+}
+
+/// What stands before the entities of a snapshot's parts: what it says, and what else its first part and the others bring.
+pub(crate) struct Preface {
+    pub(crate) game_id: u8,
+    pub(crate) said: Said,
+    pub(crate) extra: [Option<(Vec<u8>, usize)>; 2],
+}
+
+/// What would take plain so many times the room is tried.
+const TIGHTER: usize = 2;
+
+impl Teller {
+    pub(crate) fn new(compact: Compact) -> Self {
+        let (members, next, held) = Default::default();
+        Self { compact, members, next, held }
+    }
+}
+
+impl ClientBase {
+    /// As [`write`](ClientBase::write). A part that is shorter without the coder goes as plain does, and then
+    /// `plain_head` writes what precedes it; the part is told whether it is the first.
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn write_compact(
+        &mut self,
+        frame: &mut Frame<'_, impl Fn(EntityId) -> u32>,
+        viewer: PlayerId,
+        visible: &Slots,
+        (bytes_max, budget_bytes): (usize, usize),
+        (teller, preface): (&mut Teller, &Preface),
+        plain_head: &mut impl FnMut(&mut BitWriter, bool),
+        bits: &mut BitWriter,
+        part: &mut impl FnMut(u64, &[u8]),
+    ) {
+        self.snapshots += 1;
+        self.said = Some(preface.said);
+        let slots = frame.versions.slots_used();
+        let own = frame.versions.owned(viewer);
+        self.carried.resize(slots.max(self.carried.len()), 0);
+        self.since.resize(slots.max(self.since.len()), 0);
+        let chunks = slots.div_ceil(CHUNK_SLOTS);
+        let (mut from, mut budget_bits, mut is_much) = (0, 8 * budget_bytes, false);
+        loop {
+            let is_first = from == 0;
+            let (mut now, back) = self.next_table(from..chunks, slots);
+            let bytes = bytes_max.min(budget_bits / 8);
+            let mut end = chunks;
+            let mut is_written = false;
+            if !is_much {
+                self.choose_all(frame, own, visible, from..chunks, &now, &mut teller.members);
+                let chosen = (from..end, bytes, is_first);
+                is_written =
+                    self.attempt(frame, own, visible, (&now, back), (teller, preface), chosen);
+                is_much = !is_written;
+            }
+            for tighter in [TIGHTER, 1] {
+                if is_written {
+                    break;
+                }
+                bits.clear();
+                plain_head(bits, is_first);
+                let room = (8 * bytes_max).saturating_sub(bits.bits_written());
+                end = self.choose_some(
+                    frame,
+                    (own, visible),
+                    from..chunks,
+                    &now,
+                    (tighter * room, tighter * budget_bits),
+                );
+                teller.members.clear();
+                teller.members.resize(chunks, 0);
+                for candidate in frame.candidates.iter() {
+                    teller.members[candidate.chunk] |= candidate.change.members;
+                }
+                let bytes = if tighter > 1 { bytes } else { bytes_max };
+                let chosen = (from..end, bytes, is_first);
+                is_written =
+                    self.attempt(frame, own, visible, (&now, back), (teller, preface), chosen);
+            }
+            let length;
+            if is_written {
+                self.commit(frame, (from..end, visible), (now, back), (teller, preface));
+                length = teller.compact.written().len();
+                part(self.last_number, teller.compact.written());
+            } else {
+                now.remember(back.parts, preface.said);
+                self.write_part(frame, own, visible, from..end, (now, back), bits);
+                let message = bits.finish().unwrap_or_default();
+                length = message.len();
+                part(self.last_number, message);
+            }
+            budget_bits = budget_bits.saturating_sub(8 * length);
+            from = end;
+            if from >= chunks {
+                self.last_turn = frame.turn;
+                return;
+            }
+        }
+    }
+
+    /// Finds all that changed, but for who rests.
+    fn choose_all(
+        &self,
+        frame: &mut Frame<'_, impl Fn(EntityId) -> u32>,
+        own: Own<'_>,
+        visible: &Slots,
+        chunks: Range<usize>,
+        now: &SentTable,
+        members: &mut Vec<u32>,
+    ) {
+        frame.resting.resize(chunks.end.max(frame.resting.len()), 0);
+        frame.holds_back = false;
+        members.clear();
+        members.resize(chunks.end, 0);
+        for chunk in chunks {
+            let known = &now.versions.as_chunks().0[chunk];
+            let in_reach = chunk_of(visible, chunk);
+            let own_places = places_of(own, chunk);
+            let news = in_reach & (different(known, frame.versions.chunk(chunk)) | own_places);
+            let resting = self.resting(frame, chunk, news & !own_places, now);
+            frame.holds_back |= resting != 0;
+            frame.resting[chunk] = resting;
+            let is_told = |place: &usize| {
+                let newest = frame.versions.newest(chunk * CHUNK_SLOTS + place, own);
+                known[*place] != newest && !newest.is_none()
+            };
+            let told = places(news & !resting).filter(is_told);
+            members[chunk] = told.fold(0, |members, place| members | 1 << place);
+        }
+    }
+
+    /// Finds what plain would have room for; gives the chunk where the next part starts.
+    fn choose_some(
+        &self,
+        frame: &mut Frame<'_, impl Fn(EntityId) -> u32>,
+        (own, visible): (Own<'_>, &Slots),
+        chunks: Range<usize>,
+        now: &SentTable,
+        (bits_max, budget_bits): (usize, usize),
+    ) -> usize {
+        let from = chunks.start;
+        let end = self.choose(frame, own, visible, chunks, now, (true, bits_max));
+        let bits_max = bits_max.min(budget_bits);
+        if !fits(frame.candidates, bits_max) {
+            self.choose(frame, own, visible, from..end, now, (false, usize::MAX));
+            let count = frame.candidates.len();
+            self.fit(frame.candidates, own, bits_max);
+            frame.holds_back |= frame.candidates.len() < count;
+        }
+        end
+    }
+
+    /// Writes a part of who was chosen, into the coder's memory; says whether it is short enough.
+    fn attempt(
+        &self,
+        frame: &Frame<'_, impl Fn(EntityId) -> u32>,
+        own: Own<'_>,
+        visible: &Slots,
+        (now, back): (&SentTable, Back),
+        (teller, preface): (&mut Teller, &Preface),
+        (chunks, bytes_max, is_first): (Range<usize>, usize, bool),
+    ) -> bool {
+        let Teller { compact, members, next, held } = teller;
+        next.versions.clone_from(&now.versions);
+        next.visible.clone_from(&now.visible);
+        held.clear();
+        for chunk in chunks.clone() {
+            let [in_reach, before] = [visible, &now.visible].map(|slots| chunk_of(slots, chunk));
+            if in_reach | before == 0 {
+                continue;
+            }
+            let carried = members[chunk];
+            let own_places = places_of(own, chunk);
+            let known = (frame, own, own_places);
+            let (in_sight, changed) = self.in_sight(known, chunk, (in_reach, carried), now);
+            next.visible.set_chunk(chunk, in_sight);
+            for slot in places(carried).map(|place| chunk * CHUNK_SLOTS + place) {
+                next.versions[slot] = frame.versions.newest(slot, own);
+            }
+            if frame.holds_back {
+                // Of these the client has something newer than the base, or nothing better.
+                let is_held =
+                    |slot: &usize| frame.versions.newest(*slot, own) != now.versions[*slot];
+                let told = places(in_sight & !carried & changed);
+                let told = told.map(|place| chunk * CHUNK_SLOTS + place).filter(is_held);
+                told.for_each(|slot| held.insert(slot));
+            }
+        }
+        let told = now.past.as_ref().and_then(|past| past.told.as_ref());
+        let tick = preface.said.tick;
+        let outgoing = Outgoing {
+            game_id: preface.game_id,
+            name: Name { number: now.number, back: back.parts, is_joined: back.is_joined },
+            heading: Heading {
+                said: preface.said,
+                chunks,
+                holds_back: frame.holds_back,
+                extra: preface.extra[usize::from(!is_first)].clone(),
+            },
+            against: Against { told, end: now.chunks.end, newest_tick: tick },
+            lineage: now.lineage(frame.versions, tick),
+            truth: Remembered {
+                versions: frame.versions,
+                ids: &next.versions,
+                visible: &next.visible,
+            },
+            held,
+            bytes_max,
+        };
+        compact.write_part(frame.layouts, outgoing).is_some()
+    }
+
+    /// Notes what was written: the client will have it.
+    fn commit(
+        &mut self,
+        frame: &Frame<'_, impl Fn(EntityId) -> u32>,
+        (chunks, visible): (Range<usize>, &Slots),
+        (mut now, back): (SentTable, Back),
+        (teller, preface): (&mut Teller, &Preface),
+    ) {
+        self.last_number = now.number;
+        for chunk in chunks.clone() {
+            let [in_reach, before] = [visible, &now.visible].map(|slots| chunk_of(slots, chunk));
+            let is_there = in_reach | before != 0;
+            self.note_seen(chunk, if is_there { chunk_of(&teller.next.visible, chunk) } else { 0 });
+            for place in places(teller.members[chunk]) {
+                self.carried[chunk * CHUNK_SLOTS + place] = self.snapshots;
+            }
+        }
+        std::mem::swap(&mut now.versions, &mut teller.next.versions);
+        std::mem::swap(&mut now.visible, &mut teller.next.visible);
+        if let Some(past) = &mut now.past {
+            past.shift(&mut teller.next, back.parts, preface.said);
+        }
+        (now.chunks, now.snapshot, now.tick) = (chunks, self.snapshots, frame.versions.tick());
+        self.tables.push_back(now);
+        if self.tables.len() > TABLES_MAX {
+            self.forget_one();
+        }
+    }
+}
