@@ -39,14 +39,17 @@
 //! | `scan`, `wrong`, `experiment` | reading a file; what is wrong with it, and where |
 //! | `square`, `plan` | orders of conditions, and every trial that will be run |
 //! | `play/` | one trial: matches and scenes with a server or in lockstep, FPSci's own format; what is measured |
-//! | `rows`, `schema`, `log` | what is logged, the tables, the file |
+//! | `contest/`, `stages` | what benchmarks measure too: a war on Islands, and the stages of a codec |
+//! | `rows`, `schema`, `log`, `export` | what is logged, the tables, the file, other files made of it |
 //! | `run` | all trials on all cores |
 //! | `metrics`, `analysis`, `formula`, `expectations` | numbers of trials, intervals, what was expected |
 //! | `plot`, `report`, `starting` | figures, the page, the file to begin with |
 
 mod analysis;
+pub mod contest;
 mod expectations;
 mod experiment;
+mod export;
 mod formula;
 mod log;
 mod metrics;
@@ -60,6 +63,7 @@ mod scan;
 mod schema;
 mod settings;
 mod square;
+pub mod stages;
 mod starting;
 mod value;
 mod wrong;
@@ -73,11 +77,11 @@ pub use formula::Formula;
 pub use log::{Log, LogError, build};
 pub use metrics::{METRICS, Metric};
 pub use plan::{Condition, Plan, TRIALS_MAX, Trial};
-pub use play::{Carrier, Library, NewCarrier, Simulated, play};
+pub use play::{Carrier, Library, NewCarrier, Simulated, play, record};
 pub use plot::{Plot, Point, Series};
 pub use report::{compare, figure, report};
 pub use rows::{
-    CommandRow, HitRow, LineRow, PlayerRow, ROWS_MAX, SecondRow, ShotRow, SightingRow, StateRow,
+    CommandRow, FrameRow, HitRow, LineRow, PlayerRow, ROWS_MAX, SecondRow, ShotRow, SightingRow, StateRow,
     TrialLog, ViewRow,
 };
 pub use run::{How, Progress, QUEUE_TRIALS_MAX, Ran, read_file, run};

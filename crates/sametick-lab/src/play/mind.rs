@@ -5,7 +5,8 @@ use crate::scan::map_text;
 use sametick::{PlayerId, World};
 use sametick_arena::bot::{Bot, SKILLS, Skill, Ways};
 use sametick_arena::scenes::Scene;
-use sametick_arena::{Command, Content, Entity, Mode, Tuning};
+use sametick_arena::vector::along;
+use sametick_arena::{Command, Content, Entity, Fighter, Mode, Tuning};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -87,13 +88,17 @@ fn mode_of(name: &str) -> Mode {
 /// Who decides what a player asks for.
 pub(crate) enum Mind {
     Bot(Box<Bot>),
-    Script(Arc<Scene>),
+    /// And for how many seconds of its target's run it aims ahead.
+    Script(Arc<Scene>, f32),
 }
 
 impl Mind {
     pub(crate) fn new(trial: &Trial, ground: &Ground, player: u32) -> Self {
         match (&ground.scene, &ground.ways) {
-            (Some(scene), _) => Self::Script(Arc::clone(scene)),
+            (Some(scene), _) => {
+                let ahead_ms = trial.settings.number_of(player, "aim_ahead").unwrap_or(0.0);
+                Self::Script(Arc::clone(scene), (ahead_ms / 1000.0) as f32)
+            }
             (None, ways) => {
                 let name = trial.settings.text_of(player, "skill");
                 let skill: Skill =
@@ -108,7 +113,7 @@ impl Mind {
     pub(crate) fn role(&self) -> &'static str {
         match self {
             Self::Bot(_) => "bot",
-            Self::Script(_) => "script",
+            Self::Script(..) => "script",
         }
     }
 
@@ -122,7 +127,15 @@ impl Mind {
     ) -> Command {
         match self {
             Self::Bot(bot) => bot.think(picture, me, content, since),
-            Self::Script(scene) => scene.think(me, picture, tick),
+            Self::Script(scene, 0.0) => scene.think(me, picture, tick),
+            Self::Script(scene, ahead) => {
+                let fire = scene.think(me, picture, tick).fire;
+                let mut later = picture.clone();
+                for (_, fighter) in later.all_mut::<Fighter>().filter(|(_, one)| one.player != me.0) {
+                    fighter.position = along(fighter.position, fighter.velocity, *ahead);
+                }
+                Command { fire, ..scene.think(me, &later, tick) }
+            }
         }
     }
 }
