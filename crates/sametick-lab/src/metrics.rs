@@ -29,8 +29,8 @@ macro_rules! gap {
         concat!(
             "WITH q AS (",
             $each,
-            "), w AS (SELECT q.trial, q.n, (SELECT AVG(l.delay_ms) FROM line l WHERE l.trial = q.trial AND \
-            l.player = q.player) AS ms FROM q), \
+            "), w AS (SELECT q.trial, q.n, (SELECT AVG(l.asked_delay_ms) FROM line l WHERE l.trial = q.trial \
+            AND l.player = q.player) AS ms FROM q), \
             r AS (SELECT trial, MIN(ms) AS least, MAX(ms) AS most FROM w GROUP BY trial) \
             SELECT w.trial, AVG(CASE WHEN w.ms <= r.least + 1 THEN w.n END) - AVG(CASE WHEN w.ms >= r.most - 1 \
             THEN w.n END) FROM w JOIN r USING (trial) WHERE r.most > r.least + 5 GROUP BY w.trial"
@@ -72,6 +72,13 @@ pub const METRICS: &[Metric] = &[
             screen.",
         sql: "SELECT trial, 100.0 * AVG(is_behind_cover) FROM shot WHERE hit IS NOT NULL AND is_behind_cover IS \
             NOT NULL GROUP BY trial",
+    },
+    Metric {
+        name: "behind_cover_hits",
+        unit: "1/min",
+        help: "How often somebody is hit who is out of the shooter's sight on its own screen.",
+        sql: "SELECT t.trial, COALESCE(SUM(s.is_behind_cover), 0) * 60000.0 / t.duration_ms FROM trial t LEFT JOIN \
+            shot s ON s.trial = t.trial AND s.hit IS NOT NULL GROUP BY t.trial",
     },
     Metric {
         name: "shots",

@@ -173,13 +173,6 @@ pub const SETTINGS: &[Row] = &[
         "how another machine's time is found from stamps; high_modes is 002's",
     ),
     row(
-        "score_limit",
-        Kind::Count { at_least: 0, at_most: 1000 },
-        Trial,
-        Number(0.0),
-        "kills that end a round; 0 is none",
-    ),
-    row(
         "log_states",
         Kind::Flag,
         Trial,

@@ -4,6 +4,7 @@ use crate::plan::Trial;
 use crate::scan::map_text;
 use sametick::{PlayerId, World};
 use sametick_arena::bot::{Bot, SKILLS, Skill, Ways};
+use sametick_arena::map::{MAPS, MapError};
 use sametick_arena::scenes::Scene;
 use sametick_arena::vector::along;
 use sametick_arena::{Command, Content, Entity, Fighter, Mode, Tuning};
@@ -48,11 +49,8 @@ impl Library {
             "scene" => scene_of(&key.0),
             mode => {
                 let text = map_text(&self.folder, &key.0)?;
-                let content = Content::new(&text, mode_of(mode));
+                let content = match_content(&text, mode_of(mode));
                 let content = content.map_err(|error| format!("the map {:?}: {error}", key.0))?;
-                // One round that does not end: what is counted is counted through.
-                let tuning = Tuning { score_limit: 0, round_seconds: 0.0, ..Tuning::default() };
-                let content = Content { tuning, ..content };
                 content.map.visibility();
                 let ways = Some(Arc::new(Ways::new(&content)));
                 Ground { content: Arc::new(content), ways, scene: None }
@@ -61,6 +59,23 @@ impl Library {
         grounds.insert(key, ground.clone());
         Ok(ground)
     }
+}
+
+/// One round that does not end: what is counted is counted through.
+fn match_content(map: &str, mode: Mode) -> Result<Content, MapError> {
+    let tuning = Tuning { score_limit: 0, round_seconds: 0.0, ..Tuning::default() };
+    Ok(Content { tuning, ..Content::new(map, mode)? })
+}
+
+/// The content of a trial's recording, by the name that it has there: a scene, or a match on a map that comes with the
+/// game or is handed in.
+pub fn content_named(name: u64, map: Option<&str>) -> Option<Content> {
+    let scenes = Scene::all().into_iter().map(|scene| scene.content);
+    let maps = MAPS.iter().map(|(_, text)| *text).chain(map);
+    let modes = [Mode::FreeForAll, Mode::Teams, Mode::Duel, Mode::Practice];
+    let matches =
+        maps.flat_map(|map| modes.into_iter().filter_map(move |mode| match_content(map, mode).ok()));
+    scenes.chain(matches).find(|content| content.name() == name)
 }
 
 fn scene_of(name: &str) -> Ground {

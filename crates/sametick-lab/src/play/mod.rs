@@ -18,7 +18,7 @@ pub(crate) use books::Seeded;
 pub(crate) use islands::WAYS as ISLANDS_WAYS;
 
 pub use carrier::{Carrier, NewCarrier, Simulated};
-pub use mind::Library;
+pub use mind::{Library, content_named};
 
 use crate::plan::Trial;
 use crate::rows::TrialLog;
