@@ -82,12 +82,12 @@ pub use log::{Log, LogError, build};
 pub use metrics::{METRICS, Metric};
 pub use plan::{Condition, Plan, TRIALS_MAX, Trial};
 pub use play::{Carrier, Library, NewCarrier, Simulated, content_named, play, record};
-pub use programs::Programs;
 pub use plot::{Plot, Point, Series};
+pub use programs::Programs;
 pub use report::{compare, doubtful_trials, figure, report, report_with};
 pub use rows::{
-    CommandRow, FrameRow, HitRow, LineRow, PlayerRow, ROWS_MAX, SecondRow, ShotRow, SightingRow, StateRow,
-    TrialLog, ViewRow,
+    CommandRow, FrameRow, HitRow, LineRow, PlayerRow, ROWS_MAX, SecondRow, ShotRow, SightingRow,
+    StateRow, TrialLog, ViewRow,
 };
 pub use run::{How, Progress, QUEUE_TRIALS_MAX, Ran, read_file, run};
 pub use schema::SCHEMA_VERSION;

@@ -79,6 +79,31 @@ const CASES: &[(&str, &str)] = &[
         "line 2, column 1: a change says when: at = \"10 s\"",
     ),
     (
+        "question = \"?\"\n[settings]\nmodel = \"netstorm\"",
+        "line 3, column 9: `netstorm` is played on Islands only: play = \"islands\"",
+    ),
+    (
+        "question = \"?\"\n[settings]\nplay = \"islands\"\nmodel = \"doom3\"",
+        "line 4, column 9: `doom3` is not played on Islands: netstorm, quake, frame_locked",
+    ),
+    (
+        "question = \"?\"\n[settings]\nplay = \"scene\"\nmodel = \"rollback\"",
+        "line 4, column 9: `rollback` has no server, and scripts of scenes are told apart by a server's seats: it \
+         plays matches",
+    ),
+    (
+        "question = \"?\"\n[settings]\nmodel = \"rollback\"\nstages = \"exact\"",
+        "line 4, column 10: `stages` weighs snapshots, which only servers send",
+    ),
+    (
+        "question = \"?\"\n[programs]\ntrial_strat = [\"true\"]",
+        "line 3, column 1: `trial_strat` means nothing here; did you mean `trial_start`?",
+    ),
+    (
+        "question = \"?\"\n[programs]\ntrial_start = \"rm -r x\"",
+        "line 3, column 15: `trial_start` is a program and its arguments: [\"notify\", \"started\"]",
+    ),
+    (
         "question = \"?\"\n[figure]\nmetric = \"kills\"\nover = \"ping\"\n[factors]\nloss = [\"0 %\"]",
         "line 4, column 9: `ping` is no factor here; known are loss",
     ),
