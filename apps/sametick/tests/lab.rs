@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
 
 /// A folder that is gone when the test is over.
 struct Folder(PathBuf);
@@ -18,6 +19,19 @@ impl Folder {
     fn lab(&self, arguments: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_sametick"));
         command.current_dir(&self.0).arg("lab").args(arguments).output().expect("it starts")
+    }
+
+    /// Starts the program in the folder, and leaves it to itself.
+    fn start(&self, arguments: &[&str]) -> Child {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sametick"));
+        command.current_dir(&self.0).arg("lab").args(arguments).stdout(Stdio::null());
+        command.stderr(Stdio::null()).spawn().expect("it starts")
+    }
+
+    /// Runs what is missing of a file, and gives the object at the end.
+    fn run(&self, file: &str, database: &str) -> Value {
+        let ran = self.lab(&["run", file, "-o", database, "--json"]);
+        serde_json::from_str(&out(&ran)).unwrap_or_else(|_| panic!("{}", error(&ran)))
     }
 
     fn write(&self, name: &str, text: &str) {
@@ -112,4 +126,153 @@ fn what_is_wrong_is_told_in_one_sentence() {
         let error = error(&output);
         assert!(error.contains(told) && error.lines().count() == 1, "{arguments:?}: {error}");
     }
+}
+
+/// Forty trials of some tens of milliseconds each.
+const MANY: &str = r#"
+question = "Does it go on?"
+repetitions = 40
+[settings]
+play = "fpsci"
+players = 16
+duration = "20 s"
+"#;
+
+#[test]
+fn a_run_that_is_killed_goes_on_where_it_was_and_ends_in_the_same_log() {
+    let folder = Folder::new("killed");
+    folder.write("many.toml", MANY);
+    let whole = folder.run("many.toml", "whole.db");
+    let mut kept = Vec::new();
+    for millis in [40, 250, 500] {
+        let mut child = folder.start(&["run", "many.toml", "-o", "killed.db", "--threads", "1"]);
+        std::thread::sleep(Duration::from_millis(millis));
+        // On Unix this is kill -9.
+        child.kill().expect("it is ours");
+        child.wait().expect("it ends");
+        let checked = folder.lab(&["report", "killed.db", "-o", "killed.html"]);
+        let is_made = folder.0.join("killed.db").is_file();
+        kept.push(checked.status.success());
+        assert!(checked.status.success() || !is_made || millis == 40, "{}", error(&checked));
+    }
+    let ended = folder.run("many.toml", "killed.db");
+    assert_eq!(ended["trials"], 40, "{kept:?}");
+    assert_eq!(ended["database_hash"], whole["database_hash"]);
+}
+
+#[test]
+fn two_labs_do_not_write_one_file() {
+    let folder = Folder::new("two");
+    folder.write("many.toml", &MANY.replace("repetitions = 40", "repetitions = 4000"));
+    let mut child = folder.start(&["run", "many.toml", "-o", "one.db", "--threads", "1"]);
+    while !folder.0.join("one.db-wal").is_file() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let second = folder.lab(&["run", "many.toml", "-o", "one.db"]);
+    let told = error(&second);
+    child.kill().expect("it is ours");
+    child.wait().expect("it ends");
+    assert!(told.contains("another lab is writing one.db: wait for it, or stop it"), "{told}");
+    assert!(!second.status.success() && told.lines().count() == 1, "{told}");
+}
+
+#[test]
+fn a_database_of_another_version_is_refused_and_left_as_it_is() {
+    let folder = Folder::new("version");
+    folder.write("frames.toml", FRAMES);
+    folder.run("frames.toml", "frames.db");
+    let path = folder.0.join("frames.db");
+    let mut bytes = std::fs::read(&path).expect("the file");
+    // Where SQLite keeps the version that a program gives its tables.
+    bytes[60..64].copy_from_slice(&99_u32.to_be_bytes());
+    std::fs::write(&path, &bytes).expect("ours");
+    for arguments in [&["report", "frames.db"][..], &["run", "frames.toml", "-o", "frames.db"][..]]
+    {
+        let told = error(&folder.lab(arguments));
+        assert!(told.contains("frames.db is of version 99, this program reads"), "{told}");
+    }
+    assert_eq!(std::fs::read(&path).expect("the file"), bytes);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_disk_that_fills_up_is_told_and_loses_no_trial_that_was_whole() {
+    let folder = Folder::new("disk");
+    let text = MANY.replace("repetitions = 40", "repetitions = 8");
+    folder.write("many.toml", &text.replace("duration = \"20 s\"", "duration = \"60 s\""));
+    let whole = folder.run("many.toml", "whole.db");
+    // No file may grow beyond this many blocks, of 512 bytes or of 1024: as if the disk ended there.
+    let limited =
+        "trap '' XFSZ; ulimit -f 400; exec \"$0\" lab run many.toml -o full.db --threads 1";
+    let mut command = Command::new("sh");
+    command.current_dir(&folder.0).args(["-c", limited, env!("CARGO_BIN_EXE_sametick")]);
+    let ran = command.output().expect("it starts");
+    let told = error(&ran);
+    assert!(!ran.status.success() && told.contains("make room"), "{told}");
+    let ended = folder.run("many.toml", "full.db");
+    assert_eq!(ended["database_hash"], whole["database_hash"]);
+}
+
+#[test]
+fn a_folder_of_experiments_is_verified_at_its_reduced_size() {
+    let folder = Folder::new("folder");
+    std::fs::create_dir(folder.0.join("all")).expect("a folder");
+    let quick = format!("{FRAMES}[quick]\nrepetitions = 1\nfactors.tick_rate = [\"60 Hz\"]\n");
+    folder.write("all/one.toml", &quick);
+    folder.write("all/two.toml", &quick.replace("What does", "And what does"));
+    let verified = folder.lab(&["verify", "all", "--quick", "--json"]);
+    let answer: Value = serde_json::from_str(&out(&verified)).expect("one object");
+    assert_eq!((&answer["all_hold"], verified.status.success()), (&true.into(), true));
+    let trials = |at: usize| answer["experiments"][at]["trials"].clone();
+    assert_eq!((trials(0), trials(1)), (1.into(), 1.into()));
+    for entry in std::fs::read_dir(folder.0.join("all")).expect("the folder") {
+        let name = entry.expect("a file").file_name().to_string_lossy().into_owned();
+        assert!(name.ends_with(".toml"), "{name} was left behind");
+    }
+}
+
+#[test]
+fn programs_of_a_file_are_run_only_when_that_is_allowed() {
+    let folder = Folder::new("allowed");
+    folder.write(
+        "odd.toml",
+        &format!("{FRAMES}[programs]\ntrial_start = [\"no-such-program\", \"x\"]\n"),
+    );
+    let checked = out(&folder.lab(&["check", "odd.toml"]));
+    assert!(checked.contains("runs no-such-program x, with --programs"), "{checked}");
+    for arguments in [&["run", "odd.toml"][..], &["verify", "odd.toml"][..]] {
+        let told = error(&folder.lab(arguments));
+        assert!(told.contains("odd.toml runs programs (no-such-program x)"), "{told}");
+    }
+    let told = error(&folder.lab(&["run", "odd.toml", "--programs"]));
+    assert!(
+        told.contains("the program \"no-such-program\" of `trial_start` cannot be run"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_doubtful_shot_of_a_report_is_found_in_the_recording_that_it_links_to() {
+    let folder = Folder::new("doubtful");
+    folder.write(
+        "corner.toml",
+        "question = \"?\"\n[settings]\nplay = \"scene\"\nscene = \"corner\"\nduration = \"8 s\"\nwarm_up = \
+         \"6 s\"\nsnapshot_rate = \"60 Hz\"\nrewind = \"500 ms\"\nplayer.1.ping = \"400 ms\"\n",
+    );
+    folder.run("corner.toml", "corner.db");
+    let told = out(&folder.lab(&["report", "corner.db", "-o", "corner.html", "--recordings"]));
+    assert!(told.contains("wrote corner.html"), "{told}");
+    let page = std::fs::read_to_string(folder.0.join("corner.html")).expect("the page");
+    let (_, rest) = page.split_once("<code>sametick replay ").expect("a command");
+    let command: Vec<&str> = rest.split("</code>").next().unwrap_or("").split(' ').collect();
+    let [file, "--seek", tick] = command[..] else { panic!("{command:?}") };
+    assert!(page.contains(&format!("<a href=\"{file}\">")), "{file}");
+    let mut replay = Command::new(env!("CARGO_BIN_EXE_sametick"));
+    let replay = replay.current_dir(&folder.0).args(["replay", file, "--seek", tick]).output();
+    let world = out(&replay.expect("it starts"));
+    assert!(world.starts_with(&format!("tick {tick},")) && world.contains("fighter"), "{world}");
+    let again = out(&folder.lab(&["replay", "corner.db", "--trial", "1", "--tick", tick]));
+    assert!(again.contains(&format!("sametick replay trial-1.sametick --seek {tick}")), "{again}");
+    let one = std::fs::read(folder.0.join("trial-1.sametick")).expect("a recording");
+    assert_eq!(one, std::fs::read(folder.0.join(file)).expect("a recording"));
 }

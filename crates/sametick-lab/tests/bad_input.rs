@@ -79,6 +79,31 @@ const CASES: &[(&str, &str)] = &[
         "line 2, column 1: a change says when: at = \"10 s\"",
     ),
     (
+        "question = \"?\"\n[settings]\nmodel = \"netstorm\"",
+        "line 3, column 9: `netstorm` is played on Islands only: play = \"islands\"",
+    ),
+    (
+        "question = \"?\"\n[settings]\nplay = \"islands\"\nmodel = \"doom3\"",
+        "line 4, column 9: `doom3` is not played on Islands: netstorm, quake, frame_locked",
+    ),
+    (
+        "question = \"?\"\n[settings]\nplay = \"scene\"\nmodel = \"rollback\"",
+        "line 4, column 9: `rollback` has no server, and scripts of scenes are told apart by a server's seats: it \
+         plays matches",
+    ),
+    (
+        "question = \"?\"\n[settings]\nmodel = \"rollback\"\nstages = \"exact\"",
+        "line 4, column 10: `stages` weighs snapshots, which only servers send",
+    ),
+    (
+        "question = \"?\"\n[programs]\ntrial_strat = [\"true\"]",
+        "line 3, column 1: `trial_strat` means nothing here; did you mean `trial_start`?",
+    ),
+    (
+        "question = \"?\"\n[programs]\ntrial_start = \"rm -r x\"",
+        "line 3, column 15: `trial_start` is a program and its arguments: [\"notify\", \"started\"]",
+    ),
+    (
         "question = \"?\"\n[figure]\nmetric = \"kills\"\nover = \"ping\"\n[factors]\nloss = [\"0 %\"]",
         "line 4, column 9: `ping` is no factor here; known are loss",
     ),
@@ -178,7 +203,8 @@ fn databases_that_are_not_ours_or_in_use_are_refused_in_a_sentence() {
     let log = Log::read(&path).expect("it opens");
     log.connection.pragma_update(None, "user_version", SCHEMA_VERSION + 1).expect("ours");
     drop(log);
-    assert!(refused(&path).contains("is of version 2"), "{}", refused(&path));
+    let version = format!("is of version {}", SCHEMA_VERSION + 1);
+    assert!(refused(&path).contains(&version), "{}", refused(&path));
 
     let text = folder.file("text.db");
     std::fs::write(&text, "This is no database, though it is long enough to be one. ".repeat(99))

@@ -44,6 +44,7 @@ loss = "2 %"
 log_states = true
 log_views = true
 log_commands = true
+log_frames = true
 [[condition]]
 model = "half_life"
 [[condition]]
@@ -62,7 +63,7 @@ pub(crate) fn simulated(hosts: usize, seed: u64) -> Result<Box<dyn Carrier>, Str
     Ok(Box::new(Simulated::new(hosts, seed)))
 }
 
-/// Runs what is missing of an experiment.
+/// Runs what is missing of an experiment, its own programs included.
 pub(crate) fn run_into(
     path: &Path,
     text: &str,
@@ -71,7 +72,7 @@ pub(crate) fn run_into(
 ) -> Result<(Log, Ran), LogError> {
     let (experiment, plan) = read(text);
     let log = Log::write(path, &experiment, &plan)?;
-    let how = How { threads, shard, is_real_time: false };
+    let how = How { threads, shard, is_real_time: false, runs_programs: true };
     let ran = run(&experiment, &plan, &log, how, &simulated, &AtomicBool::new(false), |_| {})?;
     Ok((log, ran))
 }

@@ -1,8 +1,7 @@
 //! The same contest under snapshots: everyone is told the latest state, ten times a second.
 
-use super::traffic::Traffic;
-use super::{Census, LOOK, Options, Screens, Seen};
-use crate::bench::served::Seeded;
+use super::{Census, Contest, LOOK, Screens, Seen};
+use crate::play::Seeded;
 use sametick::{
     Client, Dice, EntityId, Game, Layouts, Others, Rates, Rewinding, Server, Slots, Span, Table,
     Time, View, World,
@@ -20,24 +19,24 @@ const RATES: Rates = Rates {
     ..Rates::USUAL
 };
 
-pub(super) fn play(options: &Options) -> Seen {
-    let (mut network, here, hosts) = options.network();
-    let content = options.content();
+pub(super) fn play(contest: &Contest) -> Seen {
+    let (mut network, here, hosts) = contest.network();
+    let content = contest.content();
     let view = View { others: Others::Latest, ..View::default() };
-    let (mut now, mut random) = (Time::ZERO, Seeded(Dice::new(options.seed, 9)));
+    let (mut now, mut random) = (Time::ZERO, Seeded(Dice::new(contest.seed, 9)));
     let mut server =
-        Server::<Islands>::open(content.clone(), options.seed, RATES, now, &mut random);
+        Server::<Islands>::open(content.clone(), contest.seed, RATES, now, &mut random);
     let address = network.address(here);
     let clients =
         hosts.iter().map(|_| Client::open(address, content.clone(), view, now, &mut random));
     let mut clients: Vec<Client<Islands>> = clients.collect();
     let mut bots: Vec<Bot> =
-        (0..u64::from(options.players)).map(|player| Bot::new(options.seed ^ player)).collect();
-    let mut traffic = Traffic::new(options.seconds, options.players);
+        (0..u64::from(contest.players)).map(|player| Bot::new(contest.seed ^ player)).collect();
+    let mut traffic = contest.traffic();
     let (mut census, mut screens) = (Census::default(), Screens::new(clients.len()));
     let (mut stall, mut datagram) = (0, Vec::new());
     let (mut truth, mut compared) = (Truth::default(), 0);
-    while now < Time::from_seconds(u64::from(options.seconds)) {
+    while now < Time::from_seconds(u64::from(contest.seconds)) {
         let at = now - Time::ZERO;
         while let Some(from) = network.receive(now, here, &mut datagram) {
             if let Some(answer) = server.receive(now, from, &mut datagram, &mut random) {
@@ -63,24 +62,20 @@ pub(super) fn play(options: &Options) -> Seen {
             if let Some(world) = client.snapshot().filter(|_| index + 1 < hosts.len()) {
                 let still = screens.look(at, index, world.tick().0);
                 let meant = TICKS_PER_SNAPSHOT - 1;
-                stall = stall.max(if at >= Span::seconds(60) {
-                    still.saturating_sub(meant)
-                } else {
-                    0
-                });
+                stall = stall.max(if contest.counts(at) { still.saturating_sub(meant) } else { 0 });
             }
             while let Some(datagram) = client.transmit(now) {
                 traffic.client_sent(at, index, datagram);
                 network.send(now, hosts[index], address, datagram);
             }
         }
-        if at.as_micros().is_multiple_of(1_000_000) && at >= Span::seconds(60) {
+        if at.as_micros().is_multiple_of(1_000_000) && contest.counts(at) {
             census.count(server.world());
             compared += clients.iter().filter(|client| truth.is_seen_by(client, &content)).count();
         }
         now += LOOK;
     }
-    let asked = (options.seconds - 60) as usize * clients.len();
+    let asked = (contest.seconds - contest.warm_up_seconds) as usize * clients.len();
     let is_well = clients.iter().all(|client| client.malformed() == 0) && server.malformed() == 0;
     Seen {
         traffic,
