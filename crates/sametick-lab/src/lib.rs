@@ -37,6 +37,7 @@
 //! |---|---|
 //! | `value`, `settings` | what a file may say, one row a setting |
 //! | `scan`, `wrong`, `experiment` | reading a file; what is wrong with it, and where |
+//! | `any` | reading FPSci's files |
 //! | `square`, `plan` | orders of conditions, and every trial that will be run |
 //! | `play/` | one trial: matches and scenes with a server or in lockstep, FPSci's own format; what is measured |
 //! | `rows`, `schema`, `log` | what is logged, the tables, the file |
@@ -45,6 +46,7 @@
 //! | `plot`, `report`, `starting` | figures, the page, the file to begin with |
 
 mod analysis;
+mod any;
 mod expectations;
 mod experiment;
 mod formula;
@@ -65,6 +67,10 @@ mod value;
 mod wrong;
 
 pub use analysis::{Analysis, Estimate, Met, estimate, straight};
+pub use any::{
+    ANY_BYTES_MAX, ANY_DEPTH_MAX, ANY_FILES_MAX, ANY_NAMES_MAX, ANY_VALUES_MAX, Any, AnyFile,
+    AnyValue, Place, WrongAny,
+};
 pub use expectations::{Outcome, outcomes};
 pub use experiment::{
     CONDITIONS_MAX, Cells, Expectation, Experiment, Figure, Rule, Session, Tolerance, TrialKind,
