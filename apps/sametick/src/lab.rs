@@ -1,13 +1,14 @@
 //! `lab`: experiments from a file to a figure.
 
+mod replays;
 mod sockets;
 
 use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
-use clap::{Args, Subcommand, value_parser};
+use clap::{Args, Subcommand, ValueEnum, value_parser};
 use sametick_lab::{
-    Experiment, How, Log, NewCarrier, Outcome, Plan, Progress, Simulated, compare, figure,
-    metrics_table, outcomes, read_file, report, run, settings_table, starting_file,
+    Experiment, Format, How, Log, NewCarrier, Outcome, Plan, Progress, Simulated, compare, figure,
+    metrics_table, outcomes, read_file, report_with, run, settings_table, starting_file,
 };
 use serde_json::{Value, json};
 use std::io::{IsTerminal, Write};
@@ -46,7 +47,15 @@ pub(crate) enum Lab {
         /// Where the page goes
         #[arg(short, long, default_value = "report.html")]
         output: PathBuf,
+        /// Also play trials with doubtful shots again, and put their recordings beside the page
+        #[arg(long)]
+        recordings: bool,
+        /// Where paths of the experiment begin, for that
+        #[arg(long, default_value = ".")]
+        folder: PathBuf,
     },
+    /// Play a trial again, and record it
+    Replay(replays::Options),
     /// Draw metrics over a factor, for a document
     Figure {
         /// What `lab run` wrote
@@ -64,10 +73,13 @@ pub(crate) enum Lab {
         #[arg(short, long, default_value = "figure.svg")]
         output: PathBuf,
     },
-    /// Write every table of a database as CSV
+    /// Write every table of a database as CSV or Parquet
     Export {
         /// What `lab run` wrote
         database: PathBuf,
+        /// What the files are
+        #[arg(long, value_enum, default_value_t = Files::Csv)]
+        format: Files,
         /// The folder for the files
         #[arg(short, long, default_value = "export")]
         output: PathBuf,
@@ -91,6 +103,15 @@ pub(crate) enum Lab {
     List,
 }
 
+/// What tables are written as.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Files {
+    /// Text, for spreadsheets
+    Csv,
+    /// Columns with their types, for data frames
+    Parquet,
+}
+
 /// How an experiment is run.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Running {
@@ -105,6 +126,9 @@ pub(crate) struct Running {
     /// Only a part of the trials: 0/4 is the first of four
     #[arg(long, value_name = "PART/PARTS", value_parser = shard, default_value = "0/1")]
     shard: (u32, u32),
+    /// Run the file's own programs when sessions and trials begin and end
+    #[arg(long)]
+    programs: bool,
     /// Over real sockets on this machine, as long as it takes people
     #[arg(long)]
     real_time: bool,
@@ -148,20 +172,29 @@ pub(crate) fn run_lab(lab: &Lab) -> anyhow::Result<()> {
         Lab::Check { file } => check(file),
         Lab::Run(running) => run_one(running),
         Lab::Verify(verifying) => verify(verifying),
-        Lab::Report { database, output } => {
+        Lab::Report { database, output, recordings, folder } => {
             let log = Log::read(database)?;
             let name = database.with_extension("toml");
             let command = format!("sametick lab run {} -o {}", name.display(), database.display());
-            write(output, &report(&log, &command)?)?;
+            let beside = match recordings {
+                true => replays::beside(&log, output, folder)?,
+                false => None,
+            };
+            write(output, &report_with(&log, &command, beside.as_deref())?)?;
             crate::print(&format!("wrote {}\n", output.display()))
         }
+        Lab::Replay(options) => replays::run(options),
         Lab::Figure { database, metrics, over, series, output } => {
             let log = Log::read(database)?;
             write(output, &figure(&log, metrics, over, series.as_deref())?)?;
             crate::print(&format!("wrote {}\n", output.display()))
         }
-        Lab::Export { database, output } => {
-            let written = Log::read(database)?.export(output)?;
+        Lab::Export { database, format, output } => {
+            let format = match format {
+                Files::Csv => Format::Csv,
+                Files::Parquet => Format::Parquet,
+            };
+            let written = Log::read(database)?.export(output, format)?;
             crate::print(&format!("wrote {} files to {}\n", written.len(), output.display()))
         }
         Lab::Merge { into, from } => merge(into, from),
@@ -173,7 +206,11 @@ pub(crate) fn run_lab(lab: &Lab) -> anyhow::Result<()> {
 }
 
 fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+    write_bytes(path, text.as_bytes())
+}
+
+fn write_bytes(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    std::fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
 }
 
 fn new(file: &Path) -> anyhow::Result<()> {
@@ -221,6 +258,9 @@ fn check(file: &Path) -> anyhow::Result<()> {
         text += &format!("  and {} more\n", plan.conditions.len() - SHOWN);
     }
     text += &format!("{} expectations\n", experiment.expectations.len());
+    for program in experiment.programs() {
+        text += &format!("runs {}, with --programs\n", program.join(" "));
+    }
     crate::print(&text)
 }
 
@@ -292,12 +332,21 @@ fn finish(file: &Path, database: &Path, running: &Running) -> anyhow::Result<Fin
     if running.real_time {
         sockets::check(&plan)?;
     }
+    if let (Some(program), false) = (experiment.programs().next(), running.programs) {
+        let (file, program) = (file.display(), program.join(" "));
+        bail!("{file} runs programs ({program}): look at them, and allow it with lab run --programs");
+    }
     let stop = Stop::on_signals()?;
     let stops = AtomicBool::new(false);
     let log = Log::write(database, &experiment, &plan)?;
     let threads = running.threads.map_or_else(cores, usize::from);
     let threads = if running.real_time { 1 } else { threads };
-    let how = How { threads, shard: running.shard, is_real_time: running.real_time };
+    let how = How {
+        threads,
+        shard: running.shard,
+        is_real_time: running.real_time,
+        runs_programs: running.programs,
+    };
     let simulated: &NewCarrier<'_> = &|hosts, seed| Ok(Box::new(Simulated::new(hosts, seed)));
     let real: &NewCarrier<'_> = &|hosts, seed| sockets::open(hosts, seed);
     let carrier = if running.real_time { real } else { simulated };
@@ -379,6 +428,7 @@ fn verify(verifying: &Verifying) -> anyhow::Result<()> {
             output: Some(database.clone()),
             threads: None,
             shard: (0, 1),
+            programs: false,
             real_time: false,
             quick: verifying.quick,
             json: verifying.json,

@@ -190,6 +190,11 @@ impl Judge<'_> {
                 measured.is_some_and(|number| number >= low - slack && number <= high + slack);
             Ok((words, holds))
         };
-        told().unwrap_or_else(|what| (what, false))
+        let (words, holds) = told().unwrap_or_else(|what| (what, false));
+        match &self.expectation.unmet {
+            None => (words, holds),
+            // What a paper has and we have not, stated as it is: a number that is not in its range.
+            Some(why) => (format!("not {words}: {why}"), measured.is_some() && !holds),
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::formula::Formula;
 use crate::metrics::{self, METRICS, Metric};
+use crate::programs::Programs;
 use crate::scan::{Scan, Source, rows_of_numbers};
 use crate::settings::{Assignment, Change};
 use crate::square::Order;
@@ -81,6 +82,8 @@ pub struct Session {
     pub conditions: Vec<Vec<Assignment>>,
     /// At least one.
     pub trials: Vec<TrialKind>,
+    /// What is run when it and its trials begin and end.
+    pub programs: Programs,
 }
 
 /// A kind of trial that a session has besides its conditions.
@@ -120,6 +123,8 @@ pub struct Expectation {
     pub against: Vec<(String, Value)>,
     /// What must hold.
     pub rule: Rule,
+    /// Why it does not hold here, if a paper has it and we do not: then it must not, so that this stays true.
+    pub unmet: Option<String>,
 }
 
 /// What must hold of a number.
@@ -210,6 +215,11 @@ impl Experiment {
             }
         }
         names
+    }
+
+    /// Every program that the file has run.
+    pub fn programs(&self) -> impl Iterator<Item = &[String]> {
+        self.sessions.iter().flat_map(|session| session.programs.all())
     }
 
     /// What is expected or drawn speaks of factors that there are.
@@ -341,10 +351,14 @@ struct Layer {
     changes: Vec<Change>,
     factors: Vec<Vec<Assignment>>,
     list: Vec<Vec<Assignment>>,
+    programs: Programs,
 }
 
 impl Layer {
     fn add(&mut self, scan: &Scan<'_>, quick: &Quick) -> Result<(), Wrong> {
+        if let Some(programs) = scan.table("programs")? {
+            self.programs.read(&programs)?;
+        }
         if let Some(settings) = scan.table("settings")? {
             self.assignments.extend(settings.assignments(&["change"], None)?);
             self.changes.extend(settings.changes()?);
@@ -388,8 +402,8 @@ impl Layer {
                 .collect();
         }
         let (assignments, changes) = (self.assignments.clone(), self.changes.clone());
-        let repetitions = None;
-        Ok(Session { name, assignments, changes, repetitions, conditions, trials })
+        let (repetitions, programs) = (None, self.programs.clone());
+        Ok(Session { name, assignments, changes, repetitions, conditions, trials, programs })
     }
 }
 
@@ -408,6 +422,7 @@ impl Expectation {
             slope_over: scan.text("slope_over")?,
             against: named("against")?,
             rule: rule(scan)?,
+            unmet: scan.text("unmet")?,
         };
         scan.finish()?;
         Ok(expectation)

@@ -23,7 +23,7 @@
 //! # let folder = std::env::temp_dir().join(format!("sametick-lab-doc-{}", std::process::id()));
 //! # std::fs::create_dir_all(&folder)?;
 //! let log = Log::write(&folder.join("frames.db"), &experiment, &plan)?;
-//! let how = How { threads: 1, shard: (0, 1), is_real_time: false };
+//! let how = How { threads: 1, shard: (0, 1), is_real_time: false, runs_programs: false };
 //! let carrier = |hosts, seed| Ok(Box::new(Simulated::new(hosts, seed)) as _);
 //! run(&experiment, &plan, &log, how, &carrier, &AtomicBool::new(false), |_progress| {})?;
 //! assert!(outcomes(&experiment, &log)?.iter().all(|outcome| outcome.holds));
@@ -40,21 +40,26 @@
 //! | `any` | reading FPSci's files |
 //! | `square`, `plan` | orders of conditions, and every trial that will be run |
 //! | `play/` | one trial: matches and scenes with a server or in lockstep, FPSci's own format; what is measured |
-//! | `rows`, `schema`, `log` | what is logged, the tables, the file |
-//! | `run` | all trials on all cores |
+//! | `contest/`, `stages` | what benchmarks measure too: a war on Islands, and the stages of a codec |
+//! | `rows`, `schema`, `log`, `export` | what is logged, the tables, the file, other files made of it |
+//! | `run`, `programs`, `again` | all trials on all cores, programs around them, one trial again |
 //! | `metrics`, `analysis`, `formula`, `expectations` | numbers of trials, intervals, what was expected |
 //! | `plot`, `report`, `starting` | figures, the page, the file to begin with |
 
+mod again;
 mod analysis;
 mod any;
+pub mod contest;
 mod expectations;
 mod experiment;
+mod export;
 mod formula;
 mod log;
 mod metrics;
 mod plan;
 mod play;
 mod plot;
+mod programs;
 mod report;
 mod rows;
 mod run;
@@ -62,10 +67,12 @@ mod scan;
 mod schema;
 mod settings;
 mod square;
+pub mod stages;
 mod starting;
 mod value;
 mod wrong;
 
+pub use again::play_again;
 pub use analysis::{Analysis, Estimate, Met, estimate, straight};
 pub use any::{
     ANY_BYTES_MAX, ANY_DEPTH_MAX, ANY_FILES_MAX, ANY_NAMES_MAX, ANY_VALUES_MAX, Any, AnyFile,
@@ -75,15 +82,17 @@ pub use expectations::{Outcome, outcomes};
 pub use experiment::{
     CONDITIONS_MAX, Cells, Expectation, Experiment, Figure, Rule, Session, Tolerance, TrialKind,
 };
+pub use export::Format;
 pub use formula::Formula;
 pub use log::{Log, LogError, build};
 pub use metrics::{METRICS, Metric};
 pub use plan::{Condition, Plan, TRIALS_MAX, Trial};
-pub use play::{Carrier, Library, NewCarrier, Simulated, play};
+pub use play::{Carrier, Library, NewCarrier, Simulated, content_named, play, record};
+pub use programs::Programs;
 pub use plot::{Plot, Point, Series};
-pub use report::{compare, figure, report};
+pub use report::{compare, doubtful_trials, figure, report, report_with};
 pub use rows::{
-    CommandRow, HitRow, LineRow, PlayerRow, ROWS_MAX, SecondRow, ShotRow, SightingRow, StateRow,
+    CommandRow, FrameRow, HitRow, LineRow, PlayerRow, ROWS_MAX, SecondRow, ShotRow, SightingRow, StateRow,
     TrialLog, ViewRow,
 };
 pub use run::{How, Progress, QUEUE_TRIALS_MAX, Ran, read_file, run};

@@ -312,6 +312,7 @@ impl Log {
                     integer(row.corrections),
                     Cell::Real(row.corrected_m),
                     Cell::Integer(row.repredicted as i64),
+                    Cell::Integer(row.repredicted_entities as i64),
                     Cell::Integer(row.late_commands as i64),
                     Cell::Real(row.stalled_ms),
                     Cell::Real(row.round_trip_ms),
@@ -419,6 +420,15 @@ impl Log {
                 ],
             )?;
         }
+        for (ordinal, row) in (0..).zip(&log.frames) {
+            let who = [integer(ordinal), integer(row.tick), Cell::Real(row.time_ms), integer(row.player)];
+            let counts = row.counts.map(|count| Cell::Integer(count as i64));
+            let cells = [integer(trial.number)].into_iter().chain(who).chain(counts);
+            self.insert("frame", cells.chain(row.took_ms.map(Cell::Real)).collect())?;
+        }
+        for (name, value) in &log.figures {
+            self.insert("figure", vec![integer(trial.number), text(name), Cell::Real(*value)])?;
+        }
         Ok(())
     }
 
@@ -494,34 +504,6 @@ impl Log {
         }
         self.connection.execute_batch("COMMIT")
     }
-
-    /// Writes every table to a file of its own, NAME.csv.
-    pub fn export(&self, folder: &Path) -> Result<Vec<PathBuf>, LogError> {
-        let odd = |path: &Path, error: std::io::Error| {
-            LogError(format!("{} cannot be written: {error}", path.display()))
-        };
-        std::fs::create_dir_all(folder).map_err(|error| odd(folder, error))?;
-        let mut written = Vec::new();
-        for table in TABLES {
-            let path = folder.join(format!("{}.csv", table.name));
-            let mut text = String::new();
-            let names: Vec<&str> = table.columns.iter().map(|(name, _, _)| *name).collect();
-            text.push_str(&names.join(","));
-            text.push('\n');
-            let sql = format!("SELECT * FROM {} ORDER BY {}", table.name, table.key);
-            let mut statement = self.connection.prepare(&sql)?;
-            let mut rows = statement.query([])?;
-            while let Some(row) = rows.next()? {
-                let cells: rusqlite::Result<Vec<String>> =
-                    (0..names.len()).map(|at| Ok(csv_cell(&row.get::<_, Cell>(at)?))).collect();
-                text.push_str(&cells?.join(","));
-                text.push('\n');
-            }
-            std::fs::write(&path, text).map_err(|error| odd(&path, error))?;
-            written.push(path);
-        }
-        Ok(written)
-    }
 }
 
 fn lock(path: &Path) -> Result<File, LogError> {
@@ -575,18 +557,4 @@ fn hash_cell(hasher: &mut blake3::Hasher, cell: &Cell) {
         Cell::Text(text) => hasher.update(b"t").update(text.as_bytes()),
         Cell::Blob(bytes) => hasher.update(b"b").update(bytes),
     };
-}
-
-/// A cell of a table for spreadsheets; one that would be taken for a formula is defused.
-fn csv_cell(cell: &Cell) -> String {
-    match cell {
-        Cell::Null | Cell::Blob(_) => String::new(),
-        Cell::Integer(number) => number.to_string(),
-        Cell::Real(number) => number.to_string(),
-        Cell::Text(text) => {
-            let is_formula = text.starts_with(['=', '+', '-', '@']);
-            let guard = if is_formula { "'" } else { "" };
-            format!("\"{guard}{}\"", text.replace('"', "\"\""))
-        }
-    }
 }

@@ -16,6 +16,40 @@ pub struct Metric {
     pub sql: &'static str,
 }
 
+/// A number that the trial itself has, by name.
+macro_rules! figure {
+    ($name:literal) => {
+        concat!("SELECT trial, value FROM figure WHERE name = '", $name, "'")
+    };
+}
+
+/// What a number of each player (`n`, of `q`) is with the shortest line less what it is with the longest.
+macro_rules! gap {
+    ($each:literal) => {
+        concat!(
+            "WITH q AS (",
+            $each,
+            "), w AS (SELECT q.trial, q.n, (SELECT AVG(l.asked_delay_ms) FROM line l WHERE l.trial = q.trial \
+            AND l.player = q.player) AS ms FROM q), \
+            r AS (SELECT trial, MIN(ms) AS least, MAX(ms) AS most FROM w GROUP BY trial) \
+            SELECT w.trial, AVG(CASE WHEN w.ms <= r.least + 1 THEN w.n END) - AVG(CASE WHEN w.ms >= r.most - 1 \
+            THEN w.n END) FROM w JOIN r USING (trial) WHERE r.most > r.least + 5 GROUP BY w.trial"
+        )
+    };
+}
+
+/// Of clocks whose answers were mostly not sent again.
+macro_rules! clock {
+    ($number:literal) => {
+        concat!(
+            "SELECT e.trial, ",
+            $number,
+            " FROM figure e JOIN figure r ON r.trial = e.trial AND r.name = 'clock_resent' \
+            WHERE e.name = 'clock_error' AND r.value < 50"
+        )
+    };
+}
+
 /// Every metric. A new one is a row here.
 pub const METRICS: &[Metric] = &[
     Metric {
@@ -38,6 +72,13 @@ pub const METRICS: &[Metric] = &[
             screen.",
         sql: "SELECT trial, 100.0 * AVG(is_behind_cover) FROM shot WHERE hit IS NOT NULL AND is_behind_cover IS \
             NOT NULL GROUP BY trial",
+    },
+    Metric {
+        name: "behind_cover_hits",
+        unit: "1/min",
+        help: "How often somebody is hit who is out of the shooter's sight on its own screen.",
+        sql: "SELECT t.trial, COALESCE(SUM(s.is_behind_cover), 0) * 60000.0 / t.duration_ms FROM trial t LEFT JOIN \
+            shot s ON s.trial = t.trial AND s.hit IS NOT NULL GROUP BY t.trial",
     },
     Metric {
         name: "shots",
@@ -105,6 +146,18 @@ pub const METRICS: &[Metric] = &[
               FROM p GROUP BY p.trial",
     },
     Metric {
+        name: "first_shot_gap",
+        unit: "ms",
+        help: "In the corner scene: by how much a shot that the peeker fires at first sight reaches the \
+               server before one that the holder fires at first sight.",
+        sql: "WITH p AS (SELECT trial, time_ms FROM sighting WHERE player = 2 AND of_player = 1), \
+              a AS (SELECT p.trial, AVG((SELECT MIN(h.time_ms) FROM sighting h WHERE h.trial = p.trial AND h.player = \
+              1 AND h.of_player = 2 AND h.time_ms > p.time_ms - 50 AND h.time_ms < p.time_ms + 1000) - p.time_ms) AS \
+              seen FROM p GROUP BY p.trial) \
+              SELECT a.trial, a.seen + SUM(CASE WHEN l.player = 1 THEN l.delay_ms ELSE -l.delay_ms END) FROM a JOIN \
+              line l ON l.trial = a.trial AND l.way = 'up' GROUP BY a.trial",
+    },
+    Metric {
         name: "own_delay",
         unit: "ms",
         help: "From a command to its effect on the player's own screen.",
@@ -164,6 +217,12 @@ pub const METRICS: &[Metric] = &[
         sql: "SELECT trial, AVG(repredicted) FROM second WHERE player > 0 GROUP BY trial",
     },
     Metric {
+        name: "repredicted_entities",
+        unit: "1/s",
+        help: "The same, times the entities that there were to step.",
+        sql: "SELECT trial, AVG(repredicted_entities) FROM second WHERE player > 0 GROUP BY trial",
+    },
+    Metric {
         name: "late_commands",
         unit: "1/min",
         help: "Commands that came too late, of each player.",
@@ -192,6 +251,12 @@ pub const METRICS: &[Metric] = &[
         unit: "bit/s",
         help: "What each player's machine sends, application bytes.",
         sql: "SELECT trial, AVG(bytes_out) * 8.0 FROM second WHERE player > 0 GROUP BY trial",
+    },
+    Metric {
+        name: "client_out_wire",
+        unit: "bit/s",
+        help: "The same with the 28 bytes of UDP and IP around every datagram.",
+        sql: "SELECT trial, AVG(bytes_out + 28 * packets_out) * 8.0 FROM second WHERE player > 0 GROUP BY trial",
     },
     Metric {
         name: "client_in",
@@ -247,12 +312,115 @@ pub const METRICS: &[Metric] = &[
         name: "unfairness",
         unit: "1/min",
         help: "Kills of the players with the shortest lines less those of the longest, each a minute.",
-        sql: "WITH q AS (SELECT p.trial, p.kills * 60000.0 / t.duration_ms AS kills, (SELECT AVG(l.delay_ms) \
-            FROM line l WHERE l.trial = p.trial AND l.player = p.player) AS ms \
-              FROM player p JOIN trial t USING (trial) WHERE p.player > 0), \
-              r AS (SELECT trial, MIN(ms) AS least, MAX(ms) AS most FROM q GROUP BY trial) \
-              SELECT q.trial, AVG(CASE WHEN q.ms <= r.least + 1 THEN q.kills END) - AVG(CASE WHEN q.ms >= \
-              r.most - 1 THEN q.kills END) FROM q JOIN r USING (trial) WHERE r.most > r.least + 5 GROUP BY q.trial",
+        sql: gap!(
+            "SELECT p.trial, p.player, p.kills * 60000.0 / t.duration_ms AS n FROM player p JOIN trial t USING \
+            (trial) WHERE p.player > 0"
+        ),
+    },
+    Metric {
+        name: "unfairness_delay",
+        unit: "ms",
+        help: "How much longer players with the longest lines wait for the effect of a command than those \
+               with the shortest.",
+        sql: gap!(
+            "SELECT trial, player, -SUM(own_delay_ms) / SUM(own_delays) AS n FROM second WHERE own_delays > 0 GROUP \
+            BY trial, player"
+        ),
+    },
+    Metric {
+        name: "unfairness_hits",
+        unit: "%",
+        help: "Hit registration agreement of players with the shortest lines less that of the longest, in \
+               points.",
+        sql: gap!(
+            "SELECT trial, player, 100.0 * AVG(hit IS NOT NULL AND hit = aimed) AS n FROM shot WHERE aimed IS NOT \
+            NULL GROUP BY trial, player"
+        ),
+    },
+    Metric {
+        name: "packing_saves",
+        unit: "%",
+        help: "001, section 6: what bit packing saves of full 32-bit fields.",
+        sql: figure!("packing_saves"),
+    },
+    Metric {
+        name: "delta_saves",
+        unit: "%",
+        help: "What delta compression of every entity saves of packed snapshots.",
+        sql: figure!("delta_saves"),
+    },
+    Metric {
+        name: "left_out_saves",
+        unit: "%",
+        help: "The same where unchanged entities are left out.",
+        sql: figure!("left_out_saves"),
+    },
+    Metric {
+        name: "zero_runs_save",
+        unit: "%",
+        help: "What zero runs of 3-bit words save of that.",
+        sql: figure!("zero_runs_save"),
+    },
+    Metric {
+        name: "left_out_bytes",
+        unit: "B",
+        help: "A snapshot as it is written, on average.",
+        sql: figure!("left_out_bytes"),
+    },
+    Metric {
+        name: "common_base_saves",
+        unit: "%",
+        help: "What a common base saves of snapshots written against the last acknowledged one alone, as \
+               Quake III does.",
+        sql: figure!("common_base_saves"),
+    },
+    Metric {
+        name: "common_base_saves_again",
+        unit: "%",
+        help: "The same, of the snapshots in which an entity comes into sight again.",
+        sql: figure!("common_base_saves_again"),
+    },
+    Metric {
+        name: "seen_again",
+        unit: "%",
+        help: "How many snapshots that are.",
+        sql: figure!("seen_again"),
+    },
+    Metric {
+        name: "units_alive",
+        unit: "units",
+        help: "On Islands: the fewest units that were alive.",
+        sql: figure!("units_alive"),
+    },
+    Metric {
+        name: "stall_ticks",
+        unit: "ticks",
+        help: "On Islands: the longest that a screen stood still, the last player's left out.",
+        sql: figure!("stall_ticks"),
+    },
+    Metric {
+        name: "server_peak",
+        unit: "B/s",
+        help: "On Islands: the most that the server sent in a second.",
+        sql: figure!("server_peak"),
+    },
+    Metric {
+        name: "clock_error",
+        unit: "ms",
+        help: "How far a clock is off once it has its stamps, where fewer than half of them were sent again.",
+        sql: clock!("e.value"),
+    },
+    Metric {
+        name: "clock_within_150",
+        unit: "%",
+        help: "Clocks that are off by less than 150 ms, of these.",
+        sql: clock!("100.0 * (e.value < 150)"),
+    },
+    Metric {
+        name: "clock_within_100",
+        unit: "%",
+        help: "Clocks that are off by less than 100 ms, of these.",
+        sql: clock!("100.0 * (e.value < 100)"),
     },
     Metric {
         name: "core_time",

@@ -1,6 +1,7 @@
 //! The plan of an experiment: every trial that will be run, in order, with its seed and its settings.
 
 use crate::experiment::{CONDITIONS_MAX, Experiment, Session, TrialKind};
+use crate::play::ISLANDS_WAYS;
 use crate::settings::{Assignment, Settings};
 use crate::wrong::Wrong;
 use sametick::lockstep::{self, Setup};
@@ -9,8 +10,11 @@ use sametick::record::mix;
 /// The most trials of an experiment.
 pub const TRIALS_MAX: usize = 1_000_000;
 /// What a player costs one core for each second of play, in seconds: with a server, in lockstep, guessing ahead, and in
-/// FPSci's format for each other player. Measured; only for telling how long a run will take.
-const COSTS: [f64; 4] = [0.002, 0.008, 0.016, 0.000_03];
+/// FPSci's format for each other player, and on Islands. Measured; only for telling how long a run will take.
+const COSTS: [f64; 5] = [0.002, 0.008, 0.016, 0.000_03, 0.001];
+/// Islands have room for so many, and a war on them for so long.
+const ISLANDS_PLAYERS_MAX: u32 = 8;
+const ISLANDS_SECONDS_MAX: f64 = 1_500.0;
 
 /// Every trial that will be run.
 #[derive(Clone, Debug)]
@@ -182,6 +186,8 @@ impl Plan {
             let model = trial.settings.text("model");
             let each = match trial.settings.text("play") {
                 "fpsci" => COSTS[3] * players,
+                "islands" => COSTS[4],
+                "clock" => 0.0,
                 _ if model == "rollback" => COSTS[2],
                 _ if Setup::named(model).is_some() => COSTS[1],
                 _ => COSTS[0] * (1.0 + players / 64.0),
@@ -206,11 +212,40 @@ fn impossible(settings: &Settings) -> Option<(&'static str, String)> {
     if number("duration") < 100.0 {
         return Some(("duration", "`duration` is at least 100 ms".to_owned()));
     }
-    let model = settings.text("model");
+    let (model, play) = (settings.text("model"), settings.text("play"));
     let players = settings.players();
+    if play == "clock" {
+        return None;
+    }
+    if play == "islands" {
+        let names = ISLANDS_WAYS.map(|(name, _)| name);
+        if !names.contains(&model) {
+            let what = format!("`{model}` is not played on Islands: {}", names.join(", "));
+            return Some(("model", what));
+        }
+        if !(2..=ISLANDS_PLAYERS_MAX).contains(&players) {
+            let what = format!("{players} players: on Islands 2 to {ISLANDS_PLAYERS_MAX} can play");
+            return Some(("players", what));
+        }
+        let seconds = (number("duration") + number("warm_up")) / 1000.0;
+        if seconds > ISLANDS_SECONDS_MAX {
+            let what = format!("a war on Islands lasts {ISLANDS_SECONDS_MAX} s at most");
+            return Some(("duration", what));
+        }
+        return None;
+    }
+    if model == "netstorm" {
+        return Some(("model", "`netstorm` is played on Islands only: play = \"islands\"".to_owned()));
+    }
+    if settings.text("stages") != "off" && (Setup::named(model).is_some() || play == "fpsci") {
+        return Some(("stages", "`stages` weighs snapshots, which only servers send".to_owned()));
+    }
     if Setup::named(model).is_some() {
-        if settings.text("play") != "match" {
-            return Some(("model", format!("`{model}` plays matches only, not scenes")));
+        if play == "scene" {
+            let what = format!(
+                "`{model}` has no server, and scripts of scenes are told apart by a server's seats: it plays matches"
+            );
+            return Some(("model", what));
         }
         let most = lockstep::PLAYERS_MAX as u32;
         if !(2..=most).contains(&players) {
@@ -218,7 +253,7 @@ fn impossible(settings: &Settings) -> Option<(&'static str, String)> {
             return Some(("players", what));
         }
     }
-    let is_served = Setup::named(model).is_none() && settings.text("play") != "fpsci";
+    let is_served = Setup::named(model).is_none() && play != "fpsci";
     if is_served && number("snapshot_rate") > number("tick_rate") {
         let what = "`snapshot_rate` is at most one a tick".to_owned();
         return Some(("snapshot_rate", what));

@@ -38,6 +38,15 @@ struct Head {
 
 /// The report as a page. `command` repeats the run.
 pub fn report(log: &Log, command: &str) -> Result<String, LogError> {
+    report_with(log, command, None)
+}
+
+/// The same, where recordings of the trials with doubtful shots lie in a folder beside the page, as `trial-N.sametick`.
+pub fn report_with(
+    log: &Log,
+    command: &str,
+    recordings: Option<&str>,
+) -> Result<String, LogError> {
     let head = head(log)?;
     let analysis = Analysis::new(log)?;
     // Paths in the file may lead nowhere from here: then what was expected is not compared.
@@ -78,7 +87,7 @@ pub fn report(log: &Log, command: &str) -> Result<String, LogError> {
         escaped(command)
     );
     page.push_str(&tables(log, &analysis)?);
-    page.push_str(&doubtful(log)?);
+    page.push_str(&doubtful(log, recordings)?);
     let _ = write!(
         page,
         "<h2>The whole file</h2><pre>{}</pre>\n{}</body></html>\n",
@@ -329,6 +338,7 @@ fn asked(log: &Log) -> Result<String, LogError> {
         );
     }
     let verdict = match off {
+        0 if all == 0 => "These trials have no lines of their own that are measured.".to_owned(),
         0 => "Yes: every line was within 1 ms and 5 % of what was asked.".to_owned(),
         off => format!(
             "{off} of {all} lines were not within 1 ms and 5 % of what was asked at the start of their trial."
@@ -402,22 +412,46 @@ fn tables(log: &Log, analysis: &Analysis) -> Result<String, LogError> {
 }
 
 /// Shots that were refused though the crosshair was on somebody, and hits on those behind cover.
-fn doubtful(log: &Log) -> Result<String, LogError> {
-    let sql = "SELECT trial, tick, player, aimed, hit, rewound_ms, COALESCE(is_behind_cover, 0) FROM shot \
-               WHERE is_behind_cover OR (aimed IS NOT NULL AND hit IS NULL) ORDER BY trial, tick LIMIT ?1";
-    let mut statement = log.connection.prepare(sql)?;
+const DOUBTFUL: &str = "FROM shot s JOIN trial t USING (trial) WHERE s.is_behind_cover OR (s.aimed IS NOT NULL AND \
+                        s.hit IS NULL) ORDER BY s.trial, s.tick LIMIT ?1";
+
+/// The trials whose doubtful shots a report lists, and that can be played again.
+pub fn doubtful_trials(log: &Log) -> Result<Vec<u32>, LogError> {
+    let sql = format!("SELECT DISTINCT trial FROM (SELECT trial, t.is_virtual AS again {DOUBTFUL}) WHERE again");
+    let mut statement = log.connection.prepare(&sql)?;
+    let trials = statement.query_map([DOUBTFUL_MAX as i64], |row| row.get(0))?;
+    Ok(trials.collect::<rusqlite::Result<_>>()?)
+}
+
+fn doubtful(log: &Log, recordings: Option<&str>) -> Result<String, LogError> {
+    let sql = format!(
+        "SELECT s.trial, s.tick, s.player, s.rewound_ms, COALESCE(s.is_behind_cover, 0), t.is_virtual {DOUBTFUL}"
+    );
+    let mut statement = log.connection.prepare(&sql)?;
     let mut rows = statement.query([DOUBTFUL_MAX as i64])?;
     let mut text = String::new();
     while let Some(row) = rows.next()? {
         let (trial, tick, player): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        let (rewound, behind): (f64, bool) = (row.get(5)?, row.get(6)?);
+        let (rewound, behind, is_virtual): (f64, bool, bool) =
+            (row.get(3)?, row.get(4)?, row.get(5)?);
         let what = match behind {
             true => "hit somebody who had reached cover on its own screen",
             false => "was refused, though the crosshair was on somebody",
         };
+        let again = match (recordings, is_virtual) {
+            (_, false) => "played over real sockets".to_owned(),
+            (None, true) => {
+                let database = escaped(&log.path().display().to_string());
+                format!("<code>sametick lab replay {database} --trial {trial} --tick {tick}</code>")
+            }
+            (Some(folder), true) => {
+                let file = escaped(&format!("{folder}/trial-{trial}.sametick"));
+                format!("<a href=\"{file}\">recording</a>: <code>sametick replay {file} --seek {tick}</code>")
+            }
+        };
         let _ = writeln!(
             text,
-            "<tr><td>{trial}<td>{tick}<td>{player}<td>{what}<td>{}</tr>",
+            "<tr><td>{trial}<td>{tick}<td>{player}<td>{what}<td>{}<td>{again}</tr>",
             rounded(rewound)
         );
     }
@@ -426,8 +460,8 @@ fn doubtful(log: &Log) -> Result<String, LogError> {
     }
     Ok(format!(
         "<h2>Doubtful shots</h2><p>The first {DOUBTFUL_MAX} at most; all are in the table <code>shot</code>.</p>\
-         <details><summary>one by one</summary><table><tr><th>trial<th>tick<th>shooter<th>what<th>rewound ms</tr>\n\
-         {text}</table></details>\n"
+         <details><summary>one by one</summary><table><tr><th>trial<th>tick<th>shooter<th>what<th>rewound ms\
+         <th>see it again</tr>\n{text}</table></details>\n"
     ))
 }
 

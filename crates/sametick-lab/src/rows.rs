@@ -28,6 +28,10 @@ pub struct TrialLog {
     pub views: Vec<ViewRow>,
     /// Every command, if asked for.
     pub commands: Vec<CommandRow>,
+    /// Every frame of every client and every tick of the server, if asked for.
+    pub frames: Vec<FrameRow>,
+    /// Numbers of the whole trial, by name.
+    pub figures: Vec<(&'static str, f64)>,
     /// Rows that were too many.
     pub dropped: u64,
     /// How long it took on this machine; not part of what repeats.
@@ -130,6 +134,8 @@ pub struct SecondRow {
     pub corrected_m: f64,
     /// Ticks stepped again.
     pub repredicted: u64,
+    /// The same, times the entities that there were to step.
+    pub repredicted_entities: u64,
     /// Commands that came too late.
     pub late_commands: u64,
     /// How long the game stood still.
@@ -262,4 +268,19 @@ pub struct CommandRow {
     pub jump: bool,
     /// Whether it fires.
     pub fire: bool,
+}
+
+/// A frame of a client, or a tick of the server: what came and went since the one before, and how long what took.
+#[derive(Clone, Debug, Default)]
+pub struct FrameRow {
+    /// Since the logged time began.
+    pub time_ms: f64,
+    /// The server's tick at that moment.
+    pub tick: u32,
+    /// Who; 0 is the server.
+    pub player: u32,
+    /// Datagrams sent, their bytes, datagrams received, their bytes.
+    pub counts: [u64; 4],
+    /// Milliseconds of this machine: taking datagrams in, stepping the rules, writing datagrams, making the picture.
+    pub took_ms: [f64; 4],
 }

@@ -1,7 +1,7 @@
 //! The tables of the log and the views on them, as text: what docs/lab.md and the codebook speak of.
 
 /// The version of the tables; a file of another one is refused.
-pub const SCHEMA_VERSION: i64 = 1;
+pub const SCHEMA_VERSION: i64 = 2;
 
 /// One table: its name, its columns with what they mean, and its key.
 pub(crate) struct Table {
@@ -167,6 +167,7 @@ pub(crate) const TABLES: &[Table] = &[
             ("corrections", INTEGER, "own predictions put right"),
             ("corrected_m", REAL, "by how many metres in all"),
             ("repredicted", INTEGER, "ticks stepped again"),
+            ("repredicted_entities", INTEGER, "the same, times the entities there were to step"),
             ("late_commands", INTEGER, "commands that came too late"),
             ("stalled_ms", REAL, "how long the game stood still"),
             ("round_trip_ms", REAL, "sum of round trips, waits for frames included"),
@@ -286,6 +287,37 @@ pub(crate) const TABLES: &[Table] = &[
             ("fire", INTEGER, "whether it fires"),
         ],
         key: "trial, ordinal",
+    },
+    Table {
+        name: "frame",
+        help: "Every frame of every client and every tick of the server (setting log_frames): what came and went \
+               since the one before, and how long what took on this machine.",
+        columns: &[
+            ("trial", INTEGER, "which trial"),
+            ("ordinal", INTEGER, "from 0, by time"),
+            ("tick", INTEGER, "the server's tick at that moment"),
+            ("time_ms", REAL, "since logging began"),
+            ("player", INTEGER, "whose frame; 0 is a tick of the server"),
+            ("packets_out", INTEGER, "datagrams sent"),
+            ("bytes_out", INTEGER, "their bytes"),
+            ("packets_in", INTEGER, "datagrams received"),
+            ("bytes_in", INTEGER, "their bytes"),
+            ("network_ms", "REAL!", "taking datagrams in: opening seals, reading, acknowledging"),
+            ("rules_ms", "REAL!", "stepping the rules; of a client, predicting"),
+            ("encoding_ms", "REAL!", "writing datagrams, seals included"),
+            ("drawing_ms", "REAL!", "making the picture; nothing is rasterised"),
+        ],
+        key: "trial, ordinal",
+    },
+    Table {
+        name: "figure",
+        help: "Numbers of a whole trial, by name: what the stages of a codec leave, clocks, contests on Islands.",
+        columns: &[
+            ("trial", INTEGER, "which trial"),
+            ("name", TEXT, "which number"),
+            ("value", REAL, "how much"),
+        ],
+        key: "trial, name",
     },
     Table {
         name: "question",

@@ -89,7 +89,8 @@ pub const SETTINGS: &[Row] = &[
         Trial,
         Text("match"),
         "what is played: `match` (bots fight), `scene` (two play a script), `fpsci` (headless clients in \
-            FPSci's own wire format)",
+            FPSci's own wire format), `islands` (bots wage war on Islands), `clock` (one machine learns another's \
+            time over a stream)",
     ),
     row(
         "map",
@@ -126,7 +127,7 @@ pub const SETTINGS: &[Row] = &[
         Kind::Choice(models),
         Trial,
         Text("half_life"),
-        "network model, with a server or in lockstep",
+        "network model, with a server or in lockstep; `netstorm` is event locking, on Islands only",
     ),
     row(
         "tick_rate",
@@ -150,11 +151,26 @@ pub const SETTINGS: &[Row] = &[
         "how far back shots are judged at most; 0 ms is by the present, unsaid is the model's",
     ),
     row(
-        "score_limit",
-        Kind::Count { at_least: 0, at_most: 1000 },
+        "stages",
+        Kind::Choice(stages),
         Trial,
-        Number(0.0),
-        "kills that end a round; 0 is none",
+        Text("off"),
+        "whether every snapshot of a match is also written by each stage of 001's codec: with fields as others see \
+            them (`shown`), or with floats whole (`exact`)",
+    ),
+    row(
+        "budget",
+        Kind::Bandwidth,
+        Trial,
+        Unsaid,
+        "what an event-locked server may send to all together; unsaid is as much as it takes",
+    ),
+    row(
+        "estimator",
+        Kind::Choice(estimators),
+        Trial,
+        Text("bounds"),
+        "how another machine's time is found from stamps; high_modes is 002's",
     ),
     row(
         "log_states",
@@ -171,6 +187,13 @@ pub const SETTINGS: &[Row] = &[
         "whether what every screen shows of everyone is logged at every frame",
     ),
     row("log_commands", Kind::Flag, Trial, Flag(false), "whether every command is logged"),
+    row(
+        "log_frames",
+        Kind::Flag,
+        Trial,
+        Flag(false),
+        "whether every frame and tick is logged: time in network, rules, encoding and drawing, packets and bytes",
+    ),
     row(
         "interpolation",
         Kind::Count { at_least: 1, at_most: 8 },
@@ -213,6 +236,13 @@ pub const SETTINGS: &[Row] = &[
         Text("at_once"),
         "when a client takes datagrams in: at_once, or at_frames only, as loops do that are bound to them",
     ),
+    row(
+        "aim_ahead",
+        LINE_TIME,
+        Player,
+        Number(0.0),
+        "how far ahead of its picture a script aims at its target, in time that the target runs on",
+    ),
     row("skill", Kind::Choice(skills), Player, Text("regular"), "how well a bot plays"),
     row(
         "profile",
@@ -248,7 +278,15 @@ pub const SETTINGS: &[Row] = &[
 ];
 
 fn plays() -> Vec<&'static str> {
-    vec!["match", "scene", "fpsci"]
+    vec!["match", "scene", "fpsci", "islands", "clock"]
+}
+
+fn stages() -> Vec<&'static str> {
+    vec!["off", "shown", "exact"]
+}
+
+fn estimators() -> Vec<&'static str> {
+    vec!["uncorrected", "half_trip", "high_modes", "shortest_trip", "bounds"]
 }
 
 fn modes() -> Vec<&'static str> {
@@ -273,7 +311,7 @@ fn profiles() -> Vec<&'static str> {
 
 fn models() -> Vec<&'static str> {
     let served = Model::ALL.into_iter().map(|model| model.name);
-    served.chain(Setup::ALL.into_iter().map(|(name, _)| name)).collect()
+    served.chain(Setup::ALL.into_iter().map(|(name, _)| name)).chain(["netstorm"]).collect()
 }
 
 /// The row of this name.
@@ -394,6 +432,7 @@ impl Settings {
     pub fn players(&self) -> u32 {
         match self.text("play") {
             "scene" => 2,
+            "clock" => 1,
             _ => self.number("players").unwrap_or(2.0) as u32,
         }
     }

@@ -29,7 +29,7 @@ fn what_every_shipped_experiment_expects_holds() {
         let name = file.with_extension("db");
         let path = folder.join(name.file_name().expect("a name"));
         let log = Log::write(&path, &experiment, &plan).expect("a log");
-        let how = How { threads: 2, shard: (0, 1), is_real_time: false };
+        let how = How { threads: 2, shard: (0, 1), is_real_time: false, runs_programs: false };
         let carrier = |hosts, seed| -> Result<Box<dyn sametick_lab::Carrier>, String> {
             Ok(Box::new(Simulated::new(hosts, seed)))
         };

@@ -228,6 +228,12 @@ impl<G: Game> Server<G> {
 
     /// Steps what is due, and says to each player what it may see.
     pub fn advance(&mut self, now: Time) {
+        self.step(now);
+        self.tell(now);
+    }
+
+    /// The first half of [`advance`](Server::advance), for who wants to know how long each takes: steps what is due.
+    pub fn step(&mut self, now: Time) {
         let mut heard = Vec::new();
         self.listener.advance(now, &mut |event| heard.extend(Heard::of(event)));
         heard.into_iter().for_each(|heard| self.hear(now, heard));
@@ -247,6 +253,10 @@ impl<G: Game> Server<G> {
             self.half.advance(now);
         }
         self.measure(now);
+    }
+
+    /// The other half: says to each player what it may see of what was stepped.
+    pub fn tell(&mut self, now: Time) {
         let mut events = Vec::new();
         for seat in &mut self.seats {
             let Some(connection) = seat.connection else { continue };

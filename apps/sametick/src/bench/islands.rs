@@ -1,17 +1,11 @@
 //! `bench islands`: hundreds of units fight in a contest of bots under event locking, beside the same contest under
 //! snapshots and in lockstep: what a server and each client send.
 
-mod event;
-mod locked;
-mod snapshots;
-mod traffic;
-
 use super::{Report, print};
-use sametick::network::{Conditions, Host, Loss, Network};
-use sametick::{Span, World};
-use sametick_islands::{Content, Entity, Opening, TICK, Unit};
+use sametick::Span;
+use sametick::network::{Conditions, Loss};
+use sametick_lab::contest::{Contest, Seen, Way};
 use serde_json::json;
-use traffic::Traffic;
 
 pub(crate) const EXAMPLES: &str = "Examples:
   sametick bench islands
@@ -39,92 +33,34 @@ pub(crate) struct Options {
     json: bool,
 }
 
-/// What was seen of one contest.
-struct Seen {
-    traffic: Traffic,
-    units_alive_min: usize,
-    units_under_fire_mean: f64,
-    /// The longest that a screen other than the last player's stood still.
-    stall_ticks_others_max: u32,
-    /// Whether all worlds agreed whenever they were compared.
-    verified: bool,
-}
-
 impl Options {
-    fn content(&self) -> Content {
-        // It must not end before the last second is counted.
-        Content::new(self.seed, self.players, Opening::War).lasting(self.seconds + 60)
-    }
-
-    /// A host for the server, and one for each player; the last has a bad line.
-    fn network(&self) -> (Network, Host, Vec<Host>) {
+    /// Everyone has the same line, but for the last, whose is bad.
+    fn contest(&self) -> Contest {
         let line = |ping: u32, loss: f64| Conditions {
             delay: Span::micros(u64::from(ping) * 500),
             loss: Loss::Random { probability: loss },
             ..Conditions::PERFECT
         };
-        let mut network = Network::new(self.seed);
-        network.set_default_conditions(line(self.ping, 0.0));
-        let server = network.add_host();
-        let hosts: Vec<Host> = (0..self.players).map(|_| network.add_host()).collect();
-        if let Some(last) = hosts.last() {
-            network.set_conditions(server, *last, line(500, 0.1));
-            network.set_conditions(*last, server, line(500, 0.1));
+        let mut lines = vec![[line(self.ping, 0.0), line(self.ping, 0.0)]; usize::from(self.players)];
+        lines.pop();
+        lines.push([line(500, 0.1), line(500, 0.1)]);
+        Contest {
+            seconds: self.seconds,
+            warm_up_seconds: 60,
+            players: self.players,
+            seed: self.seed,
+            budget: Some(self.budget).filter(|budget| *budget > 0),
+            lines,
         }
-        (network, server, hosts)
     }
 }
-
-/// Counts units once a second, after the first minute.
-#[derive(Default)]
-struct Census {
-    least: Option<usize>,
-    under_fire: Vec<usize>,
-}
-
-impl Census {
-    fn count(&mut self, world: &World<Entity>) {
-        let alive = world.all::<Unit>().count();
-        self.least = Some(self.least.map_or(alive, |least| least.min(alive)));
-        let under_fire = world.all::<Unit>().filter(|(_, unit)| unit.health.loss() > 0);
-        self.under_fire.push(under_fire.count());
-    }
-
-    fn under_fire_mean(&self) -> f64 {
-        self.under_fire.iter().sum::<usize>() as f64 / self.under_fire.len().max(1) as f64
-    }
-}
-
-/// When each screen last went on.
-struct Screens(Vec<(u32, Span)>);
-
-impl Screens {
-    fn new(count: usize) -> Self {
-        Self(vec![(0, Span::ZERO); count])
-    }
-
-    /// Takes down a screen's tick; says for how many whole ticks it stood still before it went on.
-    fn look(&mut self, at: Span, client: usize, tick: u32) -> u32 {
-        let (before, since) = self.0[client];
-        if tick <= before {
-            return 0;
-        }
-        self.0[client] = (tick, at);
-        let stood = if before == 0 { Span::ZERO } else { at - since };
-        // One tick it is meant to stand, and between two looks nobody knows.
-        let still = stood - TICK - LOOK;
-        still.as_micros().div_ceil(TICK.as_micros()) as u32
-    }
-}
-
-/// How often everything is driven.
-const LOOK: Span = Span::millis(10);
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    let contest = options.contest();
     let runs = [
-        ("", event::play(options)),
-        ("snapshots_", snapshots::play(options)),
-        ("lockstep_", locked::play(options)),
+        ("", contest.play(Way::EventLocked)),
+        ("snapshots_", contest.play(Way::Snapshots)),
+        ("lockstep_", contest.play(Way::FrameLocked)),
     ];
     let mut report = Report {
         name: "islands",

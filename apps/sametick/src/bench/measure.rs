@@ -1,11 +1,11 @@
 //! Sends a scene's snapshots through every stage to one receiver, and adds up what that took.
 
 use super::scene::Scene;
-use super::stages::{MESSAGE_BYTES_MAX, Stage, chosen_bytes, zero_run_bytes};
 use sametick::bits::{BitReader, BitWriter};
 use sametick::codec::zero_runs::WORD_BITS;
 use sametick::word::{Meaning, Word};
 use sametick::{Layout, Table};
+use sametick_lab::stages::{MESSAGE_BYTES_MAX, Stage, chosen_bytes, zero_run_bytes};
 use std::time::{Duration, Instant};
 
 /// Sums over all measured snapshots of a scene.

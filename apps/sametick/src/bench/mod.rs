@@ -16,7 +16,6 @@ mod rollback;
 mod scene;
 mod served;
 mod server;
-mod stages;
 mod workload;
 
 use clap::Subcommand;

@@ -19,6 +19,10 @@ const WAITING_MAX: usize = 65_536;
 pub(crate) fn check(plan: &Plan) -> anyhow::Result<()> {
     for trial in &plan.trials {
         let players = trial.settings.players() as usize;
+        let play = trial.settings.text("play");
+        if ["islands", "clock"].contains(&play) {
+            bail!("{play:?} is played in virtual time only");
+        }
         if trial.settings.text("play") == "fpsci" && 7 + 56 * players > DATAGRAM_BYTES_MAX {
             bail!(
                 "{players} players in FPSci's format do not fit into a datagram: run it in virtual time"

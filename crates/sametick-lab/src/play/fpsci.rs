@@ -1,11 +1,12 @@
 //! A trial in FPSci's own wire format (paper 004): headless clients tell their pose in each frame, the server tells all
 //! poses to all in each frame, and everything waits for frames.
 
+use super::books::{Due, Seconds, add_lines, all_lines};
 use super::carrier::{Carrier, Meter};
-use super::lines::{asked, conditions};
 use super::mind::Library;
 use crate::plan::Trial;
 use crate::rows::{PlayerRow, SecondRow, TrialLog};
+use sametick::network::Conditions;
 use sametick::{Dice, Span, Time};
 use sametick_arena::scenes::RUN_SPEED;
 
@@ -48,36 +49,32 @@ pub(crate) fn play(
     Ok(room.finish())
 }
 
-struct Room<'a> {
-    trial: &'a Trial,
+struct Room {
     meter: Meter,
     frame_length: Span,
     server_frame: Time,
     frames: u32,
     poses: Vec<Option<Pose>>,
     clients: Vec<Headless>,
-    begins: Time,
-    asked: Vec<[(f64, f64); 2]>,
+    seconds: Seconds,
+    lines: Vec<[Conditions; 2]>,
     /// Of updates alone, out and in, packets and bytes, by host.
     counts: Vec<[u64; 4]>,
     log: TrialLog,
 }
 
-impl<'a> Room<'a> {
+impl Room {
     fn new(
-        trial: &'a Trial,
+        trial: &Trial,
         library: &Library,
         mut carrier: Box<dyn Carrier>,
     ) -> Result<Self, String> {
         let settings = &trial.settings;
         let players = settings.players() as usize;
-        let mut asked_of = Vec::new();
-        for player in 1..=players {
-            let of = |is_up| conditions(settings, &library.folder, player as u32, is_up, 0.0);
-            let [up, down] = [of(true)?, of(false)?];
-            asked_of.push([asked(&up), asked(&down)]);
-            carrier.set_conditions(player, 0, up);
-            carrier.set_conditions(0, player, down);
+        let lines = all_lines(settings, &library.folder)?;
+        for (player, [up, down]) in (1..).zip(&lines) {
+            carrier.set_conditions(player, 0, up.clone());
+            carrier.set_conditions(0, player, down.clone());
         }
         let rate = settings.number("tick_rate").unwrap_or(60.0);
         let frame_length = Span::from_micros_f64(1e6 / rate);
@@ -94,45 +91,38 @@ impl<'a> Room<'a> {
             second: SecondRow::default(),
         };
         let clients = (0..players).map(|_| client(now + phase())).collect();
-        let warm_up = Span::from_millis_f64(settings.number("warm_up").unwrap_or(0.0));
-        let begins = now + warm_up;
-        let meter = Meter::new(carrier, players + 1, begins);
+        let seconds = Seconds::new(trial, now);
+        let meter = Meter::new(carrier, players + 1, seconds.begins);
         Ok(Self {
-            trial,
             meter,
             frame_length,
             server_frame,
             frames: 0,
             poses: vec![None; players],
             clients,
-            begins,
-            asked: asked_of,
+            seconds,
+            lines,
             counts: vec![[0; 4]; players + 1],
             log: TrialLog::default(),
         })
     }
 
     fn run(&mut self) {
-        let duration = self.trial.settings.number("duration").unwrap_or(0.0);
-        let end = self.begins + Span::from_millis_f64(duration);
-        let (mut second, mut next_second) = (0, self.begins);
-        while self.meter.now() < end {
+        while self.meter.now() < self.seconds.end {
             let now = self.meter.now();
-            if now >= next_second {
-                if next_second > self.begins {
-                    self.end_second(second);
-                    second += 1;
-                } else {
+            match self.seconds.due(now) {
+                Some(Due::Begin) => {
                     self.counts.fill([0; 4]);
                     self.clients.iter_mut().for_each(|one| one.second = SecondRow::default());
                 }
-                next_second += Span::seconds(1);
+                Some(Due::End(second)) => self.end_second(second),
+                None => {}
             }
             if now >= self.server_frame {
                 self.server_frame += self.frame_length;
                 self.serve();
             }
-            let mut until = self.server_frame.min(end).min(next_second);
+            let mut until = self.server_frame.min(self.seconds.next());
             for index in 0..self.clients.len() {
                 if now >= self.clients[index].next_frame {
                     self.clients[index].next_frame += self.frame_length;
@@ -143,7 +133,7 @@ impl<'a> Room<'a> {
             self.meter.carrier.wait(until.max(now + Span::micros(1)));
         }
         // A frame is late by less than a second's last microsecond: what is left is a whole second.
-        self.end_second(second);
+        self.end_second(self.seconds.second());
     }
 
     fn count(&mut self, host: usize, is_out: bool, bytes: usize) {
@@ -169,7 +159,7 @@ impl<'a> Room<'a> {
             }
         }
         self.frames += 1;
-        self.log.ticks += u32::from(self.meter.now() >= self.begins);
+        self.log.ticks += u32::from(self.meter.now() >= self.seconds.begins);
         let poses = self.poses.clone();
         for (part, some) in poses.chunks(ENTITIES_MAX).enumerate() {
             let update = update(self.frames, part * ENTITIES_MAX, some);
@@ -277,11 +267,7 @@ impl<'a> Room<'a> {
                 joined: true,
                 ..PlayerRow::default()
             });
-            for is_up in [true, false] {
-                let mut row = self.meter.line(player, index + 1, is_up);
-                (row.asked_delay_ms, row.asked_loss) = self.asked[index][usize::from(!is_up)];
-                self.log.lines.push(row);
-            }
+            add_lines(&mut self.log, &self.meter, [index + 1, index + 1], &self.lines[index]);
         }
         let frames = self.clients.iter().map(|client| u64::from(client.frame));
         self.log.world_hash = frames.fold(0, |hash, frame| hash.wrapping_mul(31) + frame);

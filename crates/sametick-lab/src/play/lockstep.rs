@@ -1,18 +1,19 @@
 //! A trial without a server: a match of bots in lockstep, every machine stepping the same world.
 
+use super::books::{Due, STEP_LEAST, Seconds, add_lines, all_lines, count};
 use super::carrier::{Carrier, Counts, Meter};
-use super::lines::{asked, conditions, joined};
+use super::lines::joined;
 use super::mind::{Ground, Library, Mind};
 use super::screen::{Own, Screen, Truth};
 use super::verdicts::{Judged, Shots};
 use crate::plan::Trial;
 use crate::rows::{PlayerRow, SecondRow, ShotRow, TrialLog};
+use sametick::network::Conditions;
 use sametick::lockstep::{Identity, Lockstep, Role, Setup, Statistics};
-use sametick::{Effect, EntityId, Layouts, Span, Tick, Time};
+use sametick::{Effect, EntityId, Layouts, Span, Tick, Time, World};
 use sametick_arena::{Arena, Entity, Fighter, Seat, Weapon, What};
 use std::collections::BTreeMap;
 
-const STEP_LEAST: Span = Span::micros(100);
 /// Machines step at these moments at least.
 const LOOKS_EVERY: Span = Span::millis(4);
 
@@ -34,11 +35,11 @@ struct Meeting<'a> {
     machines: Vec<Machine>,
     numbers: BTreeMap<u16, u32>,
     shots: Shots,
-    begins: Time,
+    seconds: Seconds,
     log: TrialLog,
     before: Vec<Counts>,
     scores: Vec<(i64, i64)>,
-    asked: Vec<[(f64, f64); 2]>,
+    lines: Vec<[Conditions; 2]>,
     tick_seconds: f32,
     stepped: Tick,
 }
@@ -64,17 +65,12 @@ impl<'a> Meeting<'a> {
         let setup = Setup::named(settings.text("model")).ok_or("this model has a server")?;
         let ground = library.ground(trial)?;
         let players = settings.players();
-        let mut lines = Vec::new();
-        for player in 1..=players {
-            let of = |is_up| conditions(settings, &library.folder, player, is_up, 0.0);
-            lines.push([of(true)?, of(false)?]);
-        }
+        let lines = all_lines(settings, &library.folder)?;
         for (from, up) in lines.iter().enumerate() {
             for (to, down) in lines.iter().enumerate().filter(|(to, _)| *to != from) {
                 carrier.set_conditions(from, to, joined(&up[0], &down[1]));
             }
         }
-        let asked = lines.iter().map(|[up, down]| [asked(up), asked(down)]).collect();
         let now = carrier.now();
         let tick_rate = settings.number("tick_rate").unwrap_or(60.0);
         let tick_length = Span::micros((1_000_000.0 / tick_rate).round() as u64);
@@ -100,9 +96,8 @@ impl<'a> Meeting<'a> {
             }
         };
         let machines: Vec<Machine> = (1..=players).map(machine).collect();
-        let warm_up = Span::from_millis_f64(settings.number("warm_up").unwrap_or(0.0));
-        let begins = now + warm_up;
-        let meter = Meter::new(carrier, players as usize, begins);
+        let seconds = Seconds::new(trial, now);
+        let meter = Meter::new(carrier, players as usize, seconds.begins);
         Ok(Self {
             trial,
             before: meter.counts.clone(),
@@ -110,10 +105,10 @@ impl<'a> Meeting<'a> {
             machines,
             numbers: BTreeMap::new(),
             shots: Shots::default(),
-            begins,
+            seconds,
             log: TrialLog::default(),
             scores: vec![(0, 0); players as usize],
-            asked,
+            lines,
             tick_seconds: tick_length.as_seconds_f64() as f32,
             stepped: Tick(0),
             ground,
@@ -121,26 +116,18 @@ impl<'a> Meeting<'a> {
     }
 
     fn time_ms(&self) -> f64 {
-        self.meter.now().as_micros() as f64 / 1000.0 - self.begins.as_micros() as f64 / 1000.0
+        self.seconds.time_ms(self.meter.now())
     }
 
     fn run(&mut self) {
-        let duration = self.trial.settings.number("duration").unwrap_or(0.0);
-        let end = self.begins + Span::from_millis_f64(duration);
-        let (mut second, mut next_second) = (0, self.begins);
-        while self.meter.now() < end {
+        while self.meter.now() < self.seconds.end {
             let now = self.meter.now();
-            if now >= next_second {
-                match next_second == self.begins {
-                    true => self.begin(),
-                    false => {
-                        self.end_second(second);
-                        second += 1;
-                    }
-                }
-                next_second += Span::seconds(1);
+            match self.seconds.due(now) {
+                Some(Due::Begin) => self.begin(),
+                Some(Due::End(second)) => self.end_second(second),
+                None => {}
             }
-            let mut until = end.min(next_second).min(now + LOOKS_EVERY);
+            let mut until = self.seconds.next().min(now + LOOKS_EVERY);
             for index in 0..self.machines.len() {
                 self.step(index, now);
                 let arrival = self.meter.carrier.next_arrival(index).unwrap_or(Time::MAX);
@@ -150,7 +137,7 @@ impl<'a> Meeting<'a> {
             }
             self.meter.carrier.wait(until.max(now + STEP_LEAST));
         }
-        self.end_second(second);
+        self.end_second(self.seconds.second());
     }
 
     fn begin(&mut self) {
@@ -182,23 +169,16 @@ impl<'a> Meeting<'a> {
             let mut row = machine.screen.take_second(second);
             let (counts, counted) = (machine.lockstep.statistics(), machine.counted);
             row.repredicted = counts.resimulated_ticks.saturating_sub(counted.resimulated_ticks);
+            let entities = machine.lockstep.world().map_or(0, World::len);
+            row.repredicted_entities = row.repredicted * entities as u64;
             row.late_commands = counts.replaced.saturating_sub(counted.replaced);
             row.stalled_ms = counts.stalled.as_millis_f64() - counted.stalled.as_millis_f64();
             machine.counted = counts;
-            row.packets_out = now.packets_out - before.packets_out;
-            row.bytes_out = now.bytes_out - before.bytes_out;
-            row.packets_in = now.packets_in - before.packets_in;
-            row.bytes_in = now.bytes_in - before.bytes_in;
+            count(&mut row, now, before);
             if index == 0 {
-                let leader = SecondRow { player: 0, ..row.clone() };
-                let nothing = SecondRow { second, ..SecondRow::default() };
-                self.log.seconds.push(SecondRow {
-                    packets_out: leader.packets_out,
-                    bytes_out: leader.bytes_out,
-                    packets_in: leader.packets_in,
-                    bytes_in: leader.bytes_in,
-                    ..nothing
-                });
+                let mut leader = SecondRow { second, ..SecondRow::default() };
+                count(&mut leader, now, before);
+                self.log.seconds.push(leader);
             }
             self.log.seconds.push(row);
         }
@@ -328,11 +308,7 @@ impl<'a> Meeting<'a> {
                 kills: scores[index].0 - self.scores[index].0,
                 deaths: scores[index].1 - self.scores[index].1,
             });
-            for is_up in [true, false] {
-                let mut row = self.meter.line(player, index, is_up);
-                (row.asked_delay_ms, row.asked_loss) = self.asked[index][usize::from(!is_up)];
-                self.log.lines.push(row);
-            }
+            add_lines(&mut self.log, &self.meter, [index + 1, index], &self.lines[index]);
         }
         let layouts = Layouts::of::<Entity>();
         let hash = self.machines[0].lockstep.world().map(|world| world.hash(&layouts));

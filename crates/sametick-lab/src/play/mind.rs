@@ -4,8 +4,10 @@ use crate::plan::Trial;
 use crate::scan::map_text;
 use sametick::{PlayerId, World};
 use sametick_arena::bot::{Bot, SKILLS, Skill, Ways};
+use sametick_arena::map::{MAPS, MapError};
 use sametick_arena::scenes::Scene;
-use sametick_arena::{Command, Content, Entity, Mode, Tuning};
+use sametick_arena::vector::along;
+use sametick_arena::{Command, Content, Entity, Fighter, Mode, Tuning};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -47,11 +49,8 @@ impl Library {
             "scene" => scene_of(&key.0),
             mode => {
                 let text = map_text(&self.folder, &key.0)?;
-                let content = Content::new(&text, mode_of(mode));
+                let content = match_content(&text, mode_of(mode));
                 let content = content.map_err(|error| format!("the map {:?}: {error}", key.0))?;
-                // One round that does not end: what is counted is counted through.
-                let tuning = Tuning { score_limit: 0, round_seconds: 0.0, ..Tuning::default() };
-                let content = Content { tuning, ..content };
                 content.map.visibility();
                 let ways = Some(Arc::new(Ways::new(&content)));
                 Ground { content: Arc::new(content), ways, scene: None }
@@ -60,6 +59,23 @@ impl Library {
         grounds.insert(key, ground.clone());
         Ok(ground)
     }
+}
+
+/// One round that does not end: what is counted is counted through.
+fn match_content(map: &str, mode: Mode) -> Result<Content, MapError> {
+    let tuning = Tuning { score_limit: 0, round_seconds: 0.0, ..Tuning::default() };
+    Ok(Content { tuning, ..Content::new(map, mode)? })
+}
+
+/// The content of a trial's recording, by the name that it has there: a scene, or a match on a map that comes with the
+/// game or is handed in.
+pub fn content_named(name: u64, map: Option<&str>) -> Option<Content> {
+    let scenes = Scene::all().into_iter().map(|scene| scene.content);
+    let maps = MAPS.iter().map(|(_, text)| *text).chain(map);
+    let modes = [Mode::FreeForAll, Mode::Teams, Mode::Duel, Mode::Practice];
+    let matches =
+        maps.flat_map(|map| modes.into_iter().filter_map(move |mode| match_content(map, mode).ok()));
+    scenes.chain(matches).find(|content| content.name() == name)
 }
 
 fn scene_of(name: &str) -> Ground {
@@ -87,13 +103,17 @@ fn mode_of(name: &str) -> Mode {
 /// Who decides what a player asks for.
 pub(crate) enum Mind {
     Bot(Box<Bot>),
-    Script(Arc<Scene>),
+    /// And for how many seconds of its target's run it aims ahead.
+    Script(Arc<Scene>, f32),
 }
 
 impl Mind {
     pub(crate) fn new(trial: &Trial, ground: &Ground, player: u32) -> Self {
         match (&ground.scene, &ground.ways) {
-            (Some(scene), _) => Self::Script(Arc::clone(scene)),
+            (Some(scene), _) => {
+                let ahead_ms = trial.settings.number_of(player, "aim_ahead").unwrap_or(0.0);
+                Self::Script(Arc::clone(scene), (ahead_ms / 1000.0) as f32)
+            }
             (None, ways) => {
                 let name = trial.settings.text_of(player, "skill");
                 let skill: Skill =
@@ -108,7 +128,7 @@ impl Mind {
     pub(crate) fn role(&self) -> &'static str {
         match self {
             Self::Bot(_) => "bot",
-            Self::Script(_) => "script",
+            Self::Script(..) => "script",
         }
     }
 
@@ -122,7 +142,15 @@ impl Mind {
     ) -> Command {
         match self {
             Self::Bot(bot) => bot.think(picture, me, content, since),
-            Self::Script(scene) => scene.think(me, picture, tick),
+            Self::Script(scene, 0.0) => scene.think(me, picture, tick),
+            Self::Script(scene, ahead) => {
+                let fire = scene.think(me, picture, tick).fire;
+                let mut later = picture.clone();
+                for (_, fighter) in later.all_mut::<Fighter>().filter(|(_, one)| one.player != me.0) {
+                    fighter.position = along(fighter.position, fighter.velocity, *ahead);
+                }
+                Command { fire, ..scene.think(me, &later, tick) }
+            }
         }
     }
 }

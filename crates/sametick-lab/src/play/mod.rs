@@ -1,19 +1,28 @@
 //! Plays one trial and says what is to be logged of it. Chance comes from the trial's seed, time from the carrier.
 
+mod books;
 mod carrier;
+mod clock;
 mod fpsci;
+mod frames;
+mod islands;
 mod lines;
 mod lockstep;
 mod mind;
 mod screen;
 mod served;
 mod verdicts;
+mod weighing;
+
+pub(crate) use books::Seeded;
+pub(crate) use islands::WAYS as ISLANDS_WAYS;
 
 pub use carrier::{Carrier, NewCarrier, Simulated};
-pub use mind::Library;
+pub use mind::{Library, content_named};
 
 use crate::plan::Trial;
 use crate::rows::TrialLog;
+use sametick::Model;
 use sametick::lockstep::Setup;
 
 /// Plays a trial. With the [`Simulated`] carrier its log is the same every time, but for the time it took.
@@ -26,11 +35,26 @@ pub fn play(
     let begun = std::time::Instant::now();
     let mut log = match trial.settings.text("play") {
         "fpsci" => fpsci::play(trial, library, carrier(players + 1, trial.seed)?)?,
+        "islands" => islands::play(trial, library)?,
+        "clock" => clock::play(trial, library, carrier(2, trial.seed)?)?,
         _ if Setup::named(trial.settings.text("model")).is_some() => {
             lockstep::play(trial, library, carrier(players, trial.seed)?)?
         }
-        _ => served::play(trial, library, carrier(players + 1, trial.seed)?)?,
+        _ => served::play(trial, library, carrier(players + 1, trial.seed)?, false)?.0,
     };
     log.wall_ms = begun.elapsed().as_secs_f64() * 1000.0;
     Ok(log)
+}
+
+/// Plays a trial again in virtual time and records it, as `sametick replay` reads it. Only matches and scenes with a
+/// server can be recorded.
+pub fn record(trial: &Trial, library: &Library) -> Result<(TrialLog, Vec<u8>), String> {
+    let is_served = Model::named(trial.settings.text("model")).is_some();
+    if !is_served || !["match", "scene"].contains(&trial.settings.text("play")) {
+        return Err("only matches and scenes with a server are recorded".to_owned());
+    }
+    let hosts = trial.settings.players() as usize + 1;
+    let carrier = Box::new(Simulated::new(hosts, trial.seed));
+    let (log, recording) = served::play(trial, library, carrier, true)?;
+    Ok((log, recording.unwrap_or_default()))
 }

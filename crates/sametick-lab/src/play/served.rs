@@ -1,14 +1,17 @@
 //! A trial with a server: a match or a scene under one of the client-server models.
 
+use super::books::{Due, STEP_LEAST, Seconds, Seeded, add_lines, count};
 use super::carrier::{Carrier, Counts, Meter};
-use super::lines::{RAMP_STEP, asked, conditions};
+use super::frames::{Frames, Part};
+use super::lines::{RAMP_STEP, conditions};
 use super::mind::{Ground, Library, Mind};
 use super::screen::{Own, Screen, Truth};
 use super::verdicts::{Judged, Shots};
+use super::weighing::Weighing;
 use crate::plan::Trial;
 use crate::rows::{CommandRow, PlayerRow, SecondRow, StateRow, TrialLog};
 use sametick::network::Conditions;
-use sametick::secure::Random;
+use sametick::replay::Recording;
 use sametick::{
     Client, Dice, Interpolation, Layouts, Model, Others, PlayerId, Rates, Rewinding, Server, Span,
     Time, View, World,
@@ -16,19 +19,8 @@ use sametick::{
 use sametick_arena::{Arena, Command, Entity, Fighter, Seat};
 use std::collections::{BTreeMap, VecDeque};
 
-/// If a clock asks to be woken in the past, this much passes all the same.
-const STEP_LEAST: Span = Span::micros(100);
 /// Screens do not all draw at the same moment.
 const FRAME_PHASES: u64 = 1_000;
-
-/// Secrets from a seed: what is simulated has none.
-pub(crate) struct Seeded(pub(crate) Dice);
-
-impl Random for Seeded {
-    fn fill(&mut self, bytes: &mut [u8]) {
-        self.0.fill(bytes);
-    }
-}
 
 struct Guest {
     client: Option<Client<Arena>>,
@@ -58,20 +50,31 @@ pub(crate) struct Match<'a> {
     served: Vec<Option<Own>>,
     scores: Vec<(i64, i64)>,
     shots: Shots,
-    begins: Time,
+    seconds: Seconds,
     log: TrialLog,
     tick_seconds: f32,
+    ticks_per_snapshot: u32,
     before: Vec<Counts>,
     lines: Vec<[Conditions; 2]>,
+    frames: Frames,
+    weighing: Option<Weighing>,
+    /// The match as `sametick replay` reads it, if it is wanted.
+    recording: Option<Vec<u8>>,
 }
 
-/// Plays a trial over a carrier.
+/// Plays a trial over a carrier. With `is_recorded`, what `sametick replay` reads comes with it.
 pub(crate) fn play(
     trial: &Trial,
     library: &Library,
     carrier: Box<dyn Carrier>,
-) -> Result<TrialLog, String> {
+    is_recorded: bool,
+) -> Result<(TrialLog, Option<Vec<u8>>), String> {
     let mut play = Match::new(trial, library, carrier)?;
+    if is_recorded {
+        let configuration = trial.settings.json().to_string();
+        play.server.record(&Recording::new(&crate::log::build(), &configuration));
+        play.recording = Some(Vec::new());
+    }
     play.run()?;
     Ok(play.finish())
 }
@@ -104,10 +107,9 @@ impl<'a> Match<'a> {
         let model = Model::named(settings.text("model")).ok_or("this model has no server")?;
         let ground = library.ground(trial)?;
         let players = settings.players();
-        let begins =
-            carrier.now() + Span::from_millis_f64(settings.number("warm_up").unwrap_or(0.0));
         let now = carrier.now();
-        let meter = Meter::new(carrier, players as usize + 1, begins);
+        let seconds = Seconds::new(trial, now);
+        let meter = Meter::new(carrier, players as usize + 1, seconds.begins);
         let mut random = Seeded(Dice::new(trial.seed, 2));
         let rates = rates(trial, &model);
         let server = Server::open((*ground.content).clone(), trial.seed, rates, now, &mut random);
@@ -127,10 +129,20 @@ impl<'a> Match<'a> {
             served: vec![None; players as usize],
             scores: vec![(0, 0); players as usize],
             shots: Shots::default(),
-            begins,
+            seconds,
             log: TrialLog::default(),
             tick_seconds: rates.tick_length.as_seconds_f64() as f32,
+            ticks_per_snapshot: rates.ticks_per_snapshot,
             lines: Vec::new(),
+            frames: Frames::new(settings.flag("log_frames"), players as usize + 1),
+            weighing: match settings.text("stages") {
+                "off" => None,
+                precision => {
+                    let hz = settings.number("snapshot_rate").unwrap_or(20.0);
+                    Some(Weighing::new(precision == "exact", hz))
+                }
+            },
+            recording: None,
         };
         play.set_lines(0.0)?;
         Ok(play)
@@ -157,42 +169,30 @@ impl<'a> Match<'a> {
     }
 
     fn time_ms(&self) -> f64 {
-        let now = self.meter.now();
-        match now >= self.begins {
-            true => (now - self.begins).as_millis_f64(),
-            false => -(self.begins - now).as_millis_f64(),
-        }
+        self.seconds.time_ms(self.meter.now())
     }
 
     fn run(&mut self) -> Result<(), String> {
-        let duration = self.trial.settings.number("duration").unwrap_or(0.0);
-        let end = self.begins + Span::from_millis_f64(duration);
-        let (mut second, mut next_second) = (0, self.begins);
-        let mut next_line = self.begins;
-        while self.meter.now() < end {
+        let mut next_line = self.seconds.begins;
+        while self.meter.now() < self.seconds.end {
             let now = self.meter.now();
-            if now >= next_second {
-                match next_second == self.begins {
-                    true => self.begin(),
-                    false => {
-                        self.end_second(second);
-                        second += 1;
-                    }
-                }
-                next_second += Span::seconds(1);
+            match self.seconds.due(now) {
+                Some(Due::Begin) => self.begin(),
+                Some(Due::End(second)) => self.end_second(second),
+                None => {}
             }
             if !self.trial.settings.changes.is_empty() && now >= next_line {
                 next_line = now + RAMP_STEP;
                 self.set_lines(self.time_ms())?;
             }
-            self.step_server(now);
+            self.step_server(now)?;
             for index in 0..self.guests.len() {
                 self.step_guest(index, now);
             }
-            let until = self.next_wake().min(end).min(next_second);
+            let until = self.next_wake().min(self.seconds.next());
             self.meter.carrier.wait(until.max(now + STEP_LEAST));
         }
-        self.end_second(second);
+        self.end_second(self.seconds.second());
         Ok(())
     }
 
@@ -231,6 +231,8 @@ impl<'a> Match<'a> {
                     if let Some(client) = &guest.client {
                         let counts = (client.repredicted_ticks(), client.repeated());
                         row.repredicted = counts.0.saturating_sub(guest.counted.0);
+                        let entities = client.predicted().map_or(0, World::len);
+                        row.repredicted_entities = row.repredicted * entities as u64;
                         row.late_commands = counts.1.saturating_sub(guest.counted.1);
                         guest.counted = counts;
                         let trip = client.statistics().and_then(|s| s.round_trip.smoothed);
@@ -240,10 +242,7 @@ impl<'a> Match<'a> {
                     row
                 }
             };
-            row.packets_out = now.packets_out - before.packets_out;
-            row.bytes_out = now.bytes_out - before.bytes_out;
-            row.packets_in = now.packets_in - before.packets_in;
-            row.bytes_in = now.bytes_in - before.bytes_in;
+            count(&mut row, now, before);
             self.log.seconds.push(row);
         }
         self.before.clone_from(&self.meter.counts);
@@ -264,9 +263,10 @@ impl<'a> Match<'a> {
         until
     }
 
-    fn step_server(&mut self, now: Time) {
+    fn step_server(&mut self, now: Time) -> Result<(), String> {
         let mut datagram = Vec::new();
         let mut came = false;
+        let begun = self.frames.start();
         while let Some((_, from)) = self.meter.receive(0, &mut datagram) {
             came = true;
             if let Some(answer) = self.server.receive(now, from, &mut datagram, &mut self.random) {
@@ -274,17 +274,36 @@ impl<'a> Match<'a> {
             }
         }
         if !came && now < self.server.next_wake() {
-            return;
+            return Ok(());
         }
+        self.frames.stop(0, Part::Network, begun);
         let before = self.server.world().tick();
-        self.server.advance(now);
+        let begun = self.frames.start();
+        self.server.step(now);
+        self.frames.stop(0, Part::Rules, begun);
+        let begun = self.frames.start();
+        self.server.tell(now);
         while let Some((to, datagram)) = self.server.transmit(now) {
             self.meter.send(0, to, datagram);
         }
+        self.frames.stop(0, Part::Encoding, begun);
         self.server.take_events();
-        if self.server.world().tick() != before {
-            self.after_tick();
+        if let Some(recording) = &mut self.recording {
+            recording.extend(self.server.take_recording());
         }
+        let tick = self.server.world().tick();
+        if tick != before {
+            self.after_tick();
+            let at = (self.time_ms(), tick.0);
+            self.frames.end(0, self.meter.counts[0], at, &mut self.log);
+            if let Some(weighing) = &mut self.weighing
+                && tick.0.is_multiple_of(self.ticks_per_snapshot)
+            {
+                let (world, content) = (self.server.world(), &self.ground.content);
+                weighing.weigh(world, content, self.numbers.keys().copied(), at.0 >= 0.0)?;
+            }
+        }
+        Ok(())
     }
 
     fn after_tick(&mut self) {
@@ -341,30 +360,40 @@ impl<'a> Match<'a> {
             return;
         }
         let mut datagram = Vec::new();
+        let begun = self.frames.start();
         while self.meter.receive(index + 1, &mut datagram).is_some() {
             if let Some(client) = &mut self.guests[index].client {
                 client.receive(now, &mut datagram);
             }
         }
+        self.frames.stop(index + 1, Part::Network, begun);
         let Some(client) = &mut self.guests[index].client else { return };
         if let Some(PlayerId(number)) = client.me() {
             self.numbers.entry(number).or_insert(index as u32 + 1);
         }
+        let begun = self.frames.start();
         client.advance(now);
+        self.frames.stop(index + 1, Part::Rules, begun);
         if is_frame {
             self.frame(index, now);
         }
         let Some(client) = &mut self.guests[index].client else { return };
         let to = client.server();
+        let begun = self.frames.start();
         while let Some(datagram) = client.transmit(now) {
             self.meter.send(index + 1, to, datagram);
+        }
+        self.frames.stop(index + 1, Part::Encoding, begun);
+        if is_frame {
+            let at = (self.time_ms(), self.server.world().tick().0);
+            self.frames.end(index + 1, self.meter.counts[index + 1], at, &mut self.log);
         }
     }
 
     /// Scripts know who is who by the order in which they joined.
     fn open(&mut self, index: usize, now: Time) {
         let is_next = match (&self.guests[index].mind, index) {
-            (Mind::Script(_), 1..) => {
+            (Mind::Script(..), 1..) => {
                 let before = self.guests[index - 1].client.as_ref();
                 before.is_some_and(|client| client.me().is_some())
             }
@@ -381,7 +410,7 @@ impl<'a> Match<'a> {
     /// Draws a picture, measures it, and lets the player decide by it.
     fn frame(&mut self, index: usize, now: Time) {
         let time_ms = self.time_ms();
-        let is_scene = matches!(self.guests[index].mind, Mind::Script(_));
+        let is_scene = matches!(self.guests[index].mind, Mind::Script(..));
         let owns: Vec<Option<Own>> = self.guests.iter().map(|guest| guest.screen.own).collect();
         let truth = Truth {
             time_ms,
@@ -406,7 +435,10 @@ impl<'a> Match<'a> {
         let me = client.me();
         let own_yaw = client.own::<Fighter>().map(|(_, own)| own.yaw);
         let own_yaw = own_yaw.filter(|_| guest.view.predicts && guest.frame_delay == 0);
-        let (Some(view), Some(me)) = (client.view(now), me) else { return };
+        let begun = self.frames.start();
+        let view = client.view(now);
+        self.frames.stop(index + 1, Part::Drawing, begun);
+        let (Some(view), Some(me)) = (view, me) else { return };
         let late;
         let picture = match guest.frame_delay {
             0 => view,
@@ -447,7 +479,7 @@ impl<'a> Match<'a> {
         }
     }
 
-    fn finish(mut self) -> TrialLog {
+    fn finish(mut self) -> (TrialLog, Option<Vec<u8>>) {
         let scores = self.all_scores();
         for (index, guest) in self.guests.iter().enumerate() {
             let player = index as u32 + 1;
@@ -461,15 +493,16 @@ impl<'a> Match<'a> {
                 kills: now.0 - before.0,
                 deaths: now.1 - before.1,
             });
-            for is_up in [true, false] {
-                let mut row = self.meter.line(player, index + 1, is_up);
-                let asked = asked(&self.lines[index][usize::from(!is_up)]);
-                (row.asked_delay_ms, row.asked_loss) = asked;
-                self.log.lines.push(row);
-            }
+            add_lines(&mut self.log, &self.meter, [index + 1, index + 1], &self.lines[index]);
+        }
+        if let Some(weighing) = &self.weighing {
+            self.log.figures = weighing.figures();
         }
         self.log.world_hash = self.server.world().hash(&Layouts::of::<Entity>());
-        self.log
+        if let Some(recording) = &mut self.recording {
+            recording.extend(self.server.finish_recording());
+        }
+        (self.log, self.recording)
     }
 }
 

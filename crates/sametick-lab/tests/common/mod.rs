@@ -71,7 +71,7 @@ pub(crate) fn run_into(
 ) -> Result<(Log, Ran), LogError> {
     let (experiment, plan) = read(text);
     let log = Log::write(path, &experiment, &plan)?;
-    let how = How { threads, shard, is_real_time: false };
+    let how = How { threads, shard, is_real_time: false, runs_programs: false };
     let ran = run(&experiment, &plan, &log, how, &simulated, &AtomicBool::new(false), |_| {})?;
     Ok((log, ran))
 }

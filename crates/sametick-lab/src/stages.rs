@@ -6,11 +6,11 @@ use sametick::codec::{plain, zero_runs};
 use sametick::{Head, Layout, Slots, Table, delta};
 
 /// More than any scene's snapshot with every field whole.
-pub(crate) const MESSAGE_BYTES_MAX: usize = 1 << 20;
+pub const MESSAGE_BYTES_MAX: usize = 1 << 20;
 
 /// How an entity's record is written. Later stages contain the earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
+pub enum Stage {
     /// Every field as 32 bits.
     Full,
     /// Every field as many bits as it needs.
@@ -22,9 +22,11 @@ pub(crate) enum Stage {
 }
 
 impl Stage {
-    pub(crate) const ALL: [Stage; 4] = [Stage::Full, Stage::Packed, Stage::Delta, Stage::LeftOut];
+    /// In order.
+    pub const ALL: [Stage; 4] = [Stage::Full, Stage::Packed, Stage::Delta, Stage::LeftOut];
 
-    pub(crate) fn write(self, bits: &mut BitWriter, layouts: &[Layout], base: &Table, now: &Table) {
+    /// Writes what is in sight of `now` against what the receiver has.
+    pub fn write(self, bits: &mut BitWriter, layouts: &[Layout], base: &Table, now: &Table) {
         if self == Stage::LeftOut {
             return plain::write(bits, layouts, base, now);
         }
@@ -47,7 +49,8 @@ impl Stage {
         }
     }
 
-    pub(crate) fn read(
+    /// Reads that back into `now`.
+    pub fn read(
         self,
         bits: &mut BitReader<'_>,
         layouts: &[Layout],
@@ -101,7 +104,7 @@ fn read_packed(bits: &mut BitReader<'_>, layout: &Layout, words: &mut [u32]) {
 
 /// The bytes of `message` with its zero runs shortened and the one bit that says so; none if they
 /// did not come back as they were.
-pub(crate) fn zero_run_bytes(message: &[u8], word_bits: u32) -> Option<usize> {
+pub fn zero_run_bytes(message: &[u8], word_bits: u32) -> Option<usize> {
     let mut runs = BitWriter::growing(MESSAGE_BYTES_MAX);
     zero_runs::compress(message, word_bits, &mut runs);
     let bytes = (runs.bits_written() + 1).div_ceil(8);
@@ -111,7 +114,7 @@ pub(crate) fn zero_run_bytes(message: &[u8], word_bits: u32) -> Option<usize> {
 }
 
 /// The bytes of `message` as it would be sent with zero runs allowed: shortened where that helps.
-pub(crate) fn chosen_bytes(message: &[u8]) -> Option<usize> {
+pub fn chosen_bytes(message: &[u8]) -> Option<usize> {
     let mut scratch = BitWriter::growing(MESSAGE_BYTES_MAX);
     let mut bits = BitWriter::growing(MESSAGE_BYTES_MAX);
     zero_runs::write_message(&mut bits, message, Some(&mut scratch));

@@ -1,8 +1,8 @@
 //! The contest under event locking: eight clients far from the server, each with a bot that sees what its player sees.
 
-use super::traffic::Traffic;
-use super::{Census, LOOK, Options, Screens, Seen};
-use crate::bench::served::Seeded;
+use super::Traffic;
+use super::{Census, Contest, LOOK, Screens, Seen};
+use crate::play::Seeded;
 use sametick::eventlock::{EventClient, EventRates, EventServer};
 use sametick::network::{Host, Network};
 use sametick::{Dice, Span, Time};
@@ -20,22 +20,22 @@ struct Stage {
     traffic: Traffic,
 }
 
-pub(super) fn play(options: &Options) -> Seen {
-    let (network, here, hosts) = options.network();
-    let content = options.content();
+pub(super) fn play(contest: &Contest) -> Seen {
+    let (network, here, hosts) = contest.network();
+    let content = contest.content();
     let rates = EventRates {
         tick_length: TICK,
-        bytes_per_second: Some(options.budget).filter(|budget| *budget > 0),
+        bytes_per_second: contest.budget,
         keeps_hashes: true,
         ..EventRates::default()
     };
-    let (mut now, mut random) = (Time::ZERO, Seeded(Dice::new(options.seed, 9)));
-    let server = EventServer::open(content.clone(), options.seed, rates, now, &mut random);
+    let (mut now, mut random) = (Time::ZERO, Seeded(Dice::new(contest.seed, 9)));
+    let server = EventServer::open(content.clone(), contest.seed, rates, now, &mut random);
     let address = network.address(here);
     let clients =
         hosts.iter().map(|_| EventClient::open(address, content.clone(), now, &mut random));
     let clients: Vec<_> = clients.collect();
-    let bots = (0..u64::from(options.players)).map(|player| Bot::new(options.seed ^ player));
+    let bots = (0..u64::from(contest.players)).map(|player| Bot::new(contest.seed ^ player));
     let mut stage = Stage {
         network,
         here,
@@ -44,26 +44,26 @@ pub(super) fn play(options: &Options) -> Seen {
         clients,
         bots: bots.collect(),
         random,
-        traffic: Traffic::new(options.seconds, options.players),
+        traffic: contest.traffic(),
     };
     let (mut census, mut screens) = (Census::default(), Screens::new(stage.clients.len()));
     let (mut stall, mut verified, mut compared) = (0, true, 0);
-    while now < Time::from_seconds(u64::from(options.seconds)) {
+    while now < Time::from_seconds(u64::from(contest.seconds)) {
         let at = now - Time::ZERO;
         stage.drive(now, at, &content);
         for client in 0..stage.clients.len() - 1 {
             let Some((tick, _)) = stage.clients[client].tick_at(now) else { continue };
             let still = screens.look(at, client, tick.0);
-            stall = stall.max(if at >= Span::seconds(60) { still } else { 0 });
+            stall = stall.max(if contest.counts(at) { still } else { 0 });
         }
-        if at.as_micros().is_multiple_of(1_000_000) && at >= Span::seconds(60) {
+        if at.as_micros().is_multiple_of(1_000_000) && contest.counts(at) {
             census.count(stage.server.world());
             let (agreed, seen) = stage.compare();
             (verified, compared) = (verified && agreed, compared + seen);
         }
         now += LOOK;
     }
-    let asked = u64::from(options.seconds - 60) * u64::from(options.players);
+    let asked = u64::from(contest.seconds - contest.warm_up_seconds) * u64::from(contest.players);
     Seen {
         traffic: stage.traffic,
         units_alive_min: census.least.unwrap_or(0),

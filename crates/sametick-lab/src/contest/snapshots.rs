@@ -1,18 +1,17 @@
 //! The same contest under snapshots: everyone is told the latest state, ten times a second.
 
-use super::traffic::Traffic;
-use super::{Census, LOOK, Options, Screens, Seen};
-use crate::bench::served::Seeded;
-use sametick::{Client, Dice, Others, Rates, Rewinding, Server, Span, Time, View};
+use super::{Census, Contest, LOOK, Screens, Seen};
+use crate::play::Seeded;
+use sametick::{Client, Dice, Others, Rates, Rewinding, Server, Time, View};
 use sametick_islands::bot::Bot;
 use sametick_islands::{Islands, TICK};
 
 /// A snapshot every 100 ms.
 const TICKS_PER_SNAPSHOT: u32 = 2;
 
-pub(super) fn play(options: &Options) -> Seen {
-    let (mut network, here, hosts) = options.network();
-    let content = options.content();
+pub(super) fn play(contest: &Contest) -> Seen {
+    let (mut network, here, hosts) = contest.network();
+    let content = contest.content();
     let rates = Rates {
         tick_length: TICK,
         ticks_per_snapshot: TICKS_PER_SNAPSHOT,
@@ -20,19 +19,19 @@ pub(super) fn play(options: &Options) -> Seen {
         ..Rates::USUAL
     };
     let view = View { others: Others::Latest, ..View::default() };
-    let (mut now, mut random) = (Time::ZERO, Seeded(Dice::new(options.seed, 9)));
+    let (mut now, mut random) = (Time::ZERO, Seeded(Dice::new(contest.seed, 9)));
     let mut server =
-        Server::<Islands>::open(content.clone(), options.seed, rates, now, &mut random);
+        Server::<Islands>::open(content.clone(), contest.seed, rates, now, &mut random);
     let address = network.address(here);
     let clients =
         hosts.iter().map(|_| Client::open(address, content.clone(), view, now, &mut random));
     let mut clients: Vec<Client<Islands>> = clients.collect();
     let mut bots: Vec<Bot> =
-        (0..u64::from(options.players)).map(|player| Bot::new(options.seed ^ player)).collect();
-    let mut traffic = Traffic::new(options.seconds, options.players);
+        (0..u64::from(contest.players)).map(|player| Bot::new(contest.seed ^ player)).collect();
+    let mut traffic = contest.traffic();
     let (mut census, mut screens) = (Census::default(), Screens::new(clients.len()));
     let (mut stall, mut datagram) = (0, Vec::new());
-    while now < Time::from_seconds(u64::from(options.seconds)) {
+    while now < Time::from_seconds(u64::from(contest.seconds)) {
         let at = now - Time::ZERO;
         while let Some(from) = network.receive(now, here, &mut datagram) {
             if let Some(answer) = server.receive(now, from, &mut datagram, &mut random) {
@@ -57,7 +56,7 @@ pub(super) fn play(options: &Options) -> Seen {
             if let Some(world) = client.snapshot().filter(|_| index + 1 < hosts.len()) {
                 let still = screens.look(at, index, world.tick().0);
                 let meant = TICKS_PER_SNAPSHOT - 1;
-                stall = stall.max(if at >= Span::seconds(60) {
+                stall = stall.max(if contest.counts(at) {
                     still.saturating_sub(meant)
                 } else {
                     0
@@ -68,7 +67,7 @@ pub(super) fn play(options: &Options) -> Seen {
                 network.send(now, hosts[index], address, datagram);
             }
         }
-        if at.as_micros().is_multiple_of(1_000_000) && at >= Span::seconds(60) {
+        if at.as_micros().is_multiple_of(1_000_000) && contest.counts(at) {
             census.count(server.world());
         }
         now += LOOK;

@@ -1,28 +1,27 @@
 //! The same contest frame by frame: a server that waits for everyone's commands before it hands them on. The first
 //! player is the server.
 
-use super::traffic::Traffic;
-use super::{Census, LOOK, Options, Screens, Seen};
-use crate::bench::served::Seeded;
+use super::{Census, Contest, LOOK, Screens, Seen};
+use crate::play::Seeded;
 use sametick::lockstep::{Identity, Mesh, Role, Setup};
-use sametick::{Dice, Peer, Span, Tick, Time};
+use sametick::{Dice, Peer, Tick, Time};
 use sametick_islands::bot::Bot;
 use sametick_islands::{Content, Islands, TICK};
 
-pub(super) fn play(options: &Options) -> Seen {
-    let (mut network, here, mut hosts) = options.network();
+pub(super) fn play(contest: &Contest) -> Seen {
+    let (mut network, here, mut hosts) = contest.network();
     hosts[0] = here;
-    let content = options.content();
-    let (mut now, mut random) = (Time::ZERO, Seeded(Dice::new(options.seed, 9)));
+    let content = contest.content();
+    let (mut now, mut random) = (Time::ZERO, Seeded(Dice::new(contest.seed, 9)));
     let door = network.address(here);
-    let mut players = gather(options, door, &content, &mut random);
+    let mut players = gather(contest, door, &content, &mut random);
     let mut bots: Vec<Bot> =
-        (0..u64::from(options.players)).map(|player| Bot::new(options.seed ^ player)).collect();
-    let mut traffic = Traffic::new(options.seconds, options.players);
+        (0..u64::from(contest.players)).map(|player| Bot::new(contest.seed ^ player)).collect();
+    let mut traffic = contest.traffic();
     let (mut census, mut screens) = (Census::default(), Screens::new(hosts.len()));
     let (mut stall, mut datagram, mut verified) = (0, Vec::new(), true);
     let mut compared = Tick(0);
-    while now < Time::from_seconds(u64::from(options.seconds)) {
+    while now < Time::from_seconds(u64::from(contest.seconds)) {
         let at = now - Time::ZERO;
         for (index, player) in players.iter_mut().enumerate() {
             while let Some(from) = network.receive(now, hosts[index], &mut datagram) {
@@ -35,7 +34,7 @@ pub(super) fn play(options: &Options) -> Seen {
             let tick = game.world().map_or(0, |world| world.tick().0);
             let is_new = tick > screens.0[index].0;
             let still = screens.look(at, index, tick);
-            if index + 1 < hosts.len() && at >= Span::seconds(60) {
+            if index + 1 < hosts.len() && contest.counts(at) {
                 stall = stall.max(still);
             }
             if is_new && let (Some(me), Some(world)) = (game.me(), game.world()) {
@@ -51,7 +50,7 @@ pub(super) fn play(options: &Options) -> Seen {
                 network.send(now, hosts[index], to, &datagram);
             }
         }
-        if at.as_micros().is_multiple_of(1_000_000) && at >= Span::seconds(60) {
+        if at.as_micros().is_multiple_of(1_000_000) && contest.counts(at) {
             players[0].game().world().into_iter().for_each(|world| census.count(world));
             let known = agreed_at(&players);
             verified &= known.is_some_and(|known| known > compared);
@@ -79,14 +78,14 @@ fn agreed_at(players: &[Mesh<Islands>]) -> Option<Tick> {
 
 /// The first founds the game and is its server, the others join.
 fn gather(
-    options: &Options,
+    contest: &Contest,
     door: Peer,
     content: &Content,
     random: &mut Seeded,
 ) -> Vec<Mesh<Islands>> {
     let setup = Setup {
-        players: options.players,
-        seed: options.seed,
+        players: contest.players,
+        seed: contest.seed,
         tick_length: TICK,
         ..Setup::FRAME_LOCKED
     };
@@ -97,5 +96,5 @@ fn gather(
             _ => Mesh::join(door, me, content, Role::Plays, Time::ZERO, random),
         }
     };
-    (0..u64::from(options.players)).map(player).collect()
+    (0..u64::from(contest.players)).map(player).collect()
 }

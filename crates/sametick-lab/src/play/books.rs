@@ -1,0 +1,112 @@
+//! What all kinds of trials share: the seconds that are logged, what hosts sent in them, lines, and chance.
+
+use super::carrier::{Counts, Meter};
+use super::lines::{asked, conditions};
+use crate::plan::Trial;
+use crate::rows::{SecondRow, TrialLog};
+use crate::settings::Settings;
+use sametick::network::Conditions;
+use sametick::secure::Random;
+use sametick::{Dice, Span, Time};
+use std::path::Path;
+
+/// If a clock asks to be woken in the past, this much passes all the same.
+pub(crate) const STEP_LEAST: Span = Span::micros(100);
+
+/// Secrets from a seed: what is simulated has none.
+pub(crate) struct Seeded(pub(crate) Dice);
+
+impl Random for Seeded {
+    fn fill(&mut self, bytes: &mut [u8]) {
+        self.0.fill(bytes);
+    }
+}
+
+/// When what is logged begins and ends, and which second of it is under way.
+pub(crate) struct Seconds {
+    pub(crate) begins: Time,
+    pub(crate) end: Time,
+    next: Time,
+    second: u32,
+}
+
+/// What is due at a moment.
+pub(crate) enum Due {
+    /// From now on everything counts.
+    Begin,
+    /// This second is over.
+    End(u32),
+}
+
+impl Seconds {
+    pub(crate) fn new(trial: &Trial, now: Time) -> Self {
+        let length = |name| Span::from_millis_f64(trial.settings.number(name).unwrap_or(0.0));
+        let begins = now + length("warm_up");
+        Self { begins, end: begins + length("duration"), next: begins, second: 0 }
+    }
+
+    /// Milliseconds since logging began; below zero nothing is logged.
+    pub(crate) fn time_ms(&self, now: Time) -> f64 {
+        match now >= self.begins {
+            true => (now - self.begins).as_millis_f64(),
+            false => -(self.begins - now).as_millis_f64(),
+        }
+    }
+
+    pub(crate) fn due(&mut self, now: Time) -> Option<Due> {
+        if now < self.next {
+            return None;
+        }
+        let is_first = self.next == self.begins;
+        self.next += Span::seconds(1);
+        if is_first {
+            return Some(Due::Begin);
+        }
+        self.second += 1;
+        Some(Due::End(self.second - 1))
+    }
+
+    /// When the next second begins, or all is over.
+    pub(crate) fn next(&self) -> Time {
+        self.next.min(self.end)
+    }
+
+    /// The second that is under way.
+    pub(crate) fn second(&self) -> u32 {
+        self.second
+    }
+}
+
+/// What a host sent and received between two moments.
+pub(crate) fn count(row: &mut SecondRow, now: Counts, before: Counts) {
+    row.packets_out = now.packets_out - before.packets_out;
+    row.bytes_out = now.bytes_out - before.bytes_out;
+    row.packets_in = now.packets_in - before.packets_in;
+    row.bytes_in = now.bytes_in - before.bytes_in;
+}
+
+/// Every player's line at the start: up and down.
+pub(crate) fn all_lines(
+    settings: &Settings,
+    folder: &Path,
+) -> Result<Vec<[Conditions; 2]>, String> {
+    let line = |player| {
+        let of = |is_up| conditions(settings, folder, player, is_up, 0.0);
+        Ok([of(true)?, of(false)?])
+    };
+    (1..=settings.players()).map(line).collect()
+}
+
+/// Writes down a player's line: asked, and measured at its host.
+pub(crate) fn add_lines(
+    log: &mut TrialLog,
+    meter: &Meter,
+    [player, host]: [usize; 2],
+    line: &[Conditions; 2],
+) {
+    for (is_up, conditions) in [true, false].into_iter().zip(line) {
+        let mut row = meter.line(player as u32, host, is_up);
+        (row.asked_delay_ms, row.asked_loss) = asked(conditions);
+        log.lines.push(row);
+    }
+}
