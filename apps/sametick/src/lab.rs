@@ -334,7 +334,9 @@ fn finish(file: &Path, database: &Path, running: &Running) -> anyhow::Result<Fin
     }
     if let (Some(program), false) = (experiment.programs().next(), running.programs) {
         let (file, program) = (file.display(), program.join(" "));
-        bail!("{file} runs programs ({program}): look at them, and allow it with lab run --programs");
+        bail!(
+            "{file} runs programs ({program}): look at them, and allow it with lab run --programs"
+        );
     }
     let stop = Stop::on_signals()?;
     let stops = AtomicBool::new(false);

@@ -31,7 +31,8 @@ pub fn play_again(log: &Log, number: u32, folder: &Path) -> Result<Vec<u8>, LogE
     let odd = |what: String| LogError(format!("trial {number}: {what}"));
     let experiment = Experiment::read(&config, folder, is_quick).map_err(|w| odd(w.to_string()))?;
     let plan = Plan::new(&experiment).map_err(|wrong| odd(wrong.to_string()))?;
-    let trial = plan.trials.get(number as usize - 1).ok_or_else(|| odd("not planned".to_owned()))?;
+    let trial =
+        plan.trials.get(number as usize - 1).ok_or_else(|| odd("not planned".to_owned()))?;
     let (rows, recording) = record(trial, &Library::new(folder)).map_err(odd)?;
     if format!("{:016x}", rows.world_hash) != hash {
         return Err(odd("played again it ends otherwise: maps or traces have changed".to_owned()));

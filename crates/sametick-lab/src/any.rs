@@ -269,16 +269,7 @@ impl Reading<'_> {
                 }
                 Some(key) => {
                     let value = self.value(words, path, depth + 1)?;
-                    if let Some(index) = pairs.iter().position(|(known, _)| *known == key) {
-                        let what = format!("`{key}` is said again here; the last counts");
-                        self.remarks.push((at, what));
-                        pairs.remove(index);
-                    }
-                    if pairs.len() == ANY_NAMES_MAX {
-                        let what = format!("a table has at most {ANY_NAMES_MAX} names");
-                        return Err(wrong(words.wrong_at(at, what)));
-                    }
-                    pairs.push((key, value));
+                    self.add(&mut pairs, at, key, value).map_err(wrong)?;
                 }
                 None if !pairs.is_empty() => {
                     let what = "this has no name, but what stands before it has one: all or none";
@@ -307,6 +298,27 @@ impl Reading<'_> {
         } else {
             AnyValue::Table(name, pairs)
         })
+    }
+
+    /// Adds a pair to a table; of two with one name the last counts.
+    fn add(
+        &mut self,
+        pairs: &mut Vec<(String, Any)>,
+        at: Place,
+        key: String,
+        value: Any,
+    ) -> Result<(), Wrong> {
+        if let Some(index) = pairs.iter().position(|(known, _)| *known == key) {
+            self.remarks.push((at, format!("`{key}` is said again here; the last counts")));
+            pairs.remove(index);
+        }
+        if pairs.len() == ANY_NAMES_MAX {
+            let (line, column) = (at.line as usize, at.column as usize);
+            let what = format!("a table has at most {ANY_NAMES_MAX} names");
+            return Err(Wrong { line, column, what });
+        }
+        pairs.push((key, value));
+        Ok(())
     }
 
     /// `#include("path")`: the one value of another file.

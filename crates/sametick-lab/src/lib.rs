@@ -37,7 +37,7 @@
 //! |---|---|
 //! | `value`, `settings` | what a file may say, one row a setting |
 //! | `scan`, `wrong`, `experiment` | reading a file; what is wrong with it, and where |
-//! | `any` | reading FPSci's files |
+//! | `any`, `import` | FPSci's files: reading them, and making experiments of them |
 //! | `square`, `plan` | orders of conditions, and every trial that will be run |
 //! | `play/` | one trial: matches and scenes with a server or in lockstep, FPSci's own format; what is measured |
 //! | `contest/`, `stages` | what benchmarks measure too: a war on Islands, and the stages of a codec |
@@ -54,6 +54,7 @@ mod expectations;
 mod experiment;
 mod export;
 mod formula;
+mod import;
 mod log;
 mod metrics;
 mod plan;
@@ -84,16 +85,17 @@ pub use experiment::{
 };
 pub use export::Format;
 pub use formula::Formula;
+pub use import::{Fate, Imported, Mapping, import};
 pub use log::{Log, LogError, build};
 pub use metrics::{METRICS, Metric};
 pub use plan::{Condition, Plan, TRIALS_MAX, Trial};
 pub use play::{Carrier, Library, NewCarrier, Simulated, content_named, play, record};
-pub use programs::Programs;
 pub use plot::{Plot, Point, Series};
+pub use programs::Programs;
 pub use report::{compare, doubtful_trials, figure, report, report_with};
 pub use rows::{
-    CommandRow, FrameRow, HitRow, LineRow, PlayerRow, ROWS_MAX, SecondRow, ShotRow, SightingRow, StateRow,
-    TrialLog, ViewRow,
+    CommandRow, FrameRow, HitRow, LineRow, PlayerRow, ROWS_MAX, SecondRow, ShotRow, SightingRow,
+    StateRow, TrialLog, ViewRow,
 };
 pub use run::{How, Progress, QUEUE_TRIALS_MAX, Ran, read_file, run};
 pub use schema::SCHEMA_VERSION;

@@ -421,7 +421,8 @@ impl Log {
             )?;
         }
         for (ordinal, row) in (0..).zip(&log.frames) {
-            let who = [integer(ordinal), integer(row.tick), Cell::Real(row.time_ms), integer(row.player)];
+            let who =
+                [integer(ordinal), integer(row.tick), Cell::Real(row.time_ms), integer(row.player)];
             let counts = row.counts.map(|count| Cell::Integer(count as i64));
             let cells = [integer(trial.number)].into_iter().chain(who).chain(counts);
             self.insert("frame", cells.chain(row.took_ms.map(Cell::Real)).collect())?;

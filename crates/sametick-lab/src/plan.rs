@@ -235,7 +235,10 @@ fn impossible(settings: &Settings) -> Option<(&'static str, String)> {
         return None;
     }
     if model == "netstorm" {
-        return Some(("model", "`netstorm` is played on Islands only: play = \"islands\"".to_owned()));
+        return Some((
+            "model",
+            "`netstorm` is played on Islands only: play = \"islands\"".to_owned(),
+        ));
     }
     if settings.text("stages") != "off" && (Setup::named(model).is_some() || play == "fpsci") {
         return Some(("stages", "`stages` weighs snapshots, which only servers send".to_owned()));

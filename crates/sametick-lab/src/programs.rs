@@ -42,7 +42,8 @@ impl Programs {
                 _ => None,
             };
             *program = words.filter(|words| !words.is_empty()).ok_or_else(|| {
-                let what = format!("`{name}` is a program and its arguments: [\"notify\", \"started\"]");
+                let what =
+                    format!("`{name}` is a program and its arguments: [\"notify\", \"started\"]");
                 scan.source.wrong(&found.span(), what)
             })?;
         }

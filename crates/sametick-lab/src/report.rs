@@ -42,11 +42,7 @@ pub fn report(log: &Log, command: &str) -> Result<String, LogError> {
 }
 
 /// The same, where recordings of the trials with doubtful shots lie in a folder beside the page, as `trial-N.sametick`.
-pub fn report_with(
-    log: &Log,
-    command: &str,
-    recordings: Option<&str>,
-) -> Result<String, LogError> {
+pub fn report_with(log: &Log, command: &str, recordings: Option<&str>) -> Result<String, LogError> {
     let head = head(log)?;
     let analysis = Analysis::new(log)?;
     // Paths in the file may lead nowhere from here: then what was expected is not compared.
@@ -417,7 +413,9 @@ const DOUBTFUL: &str = "FROM shot s JOIN trial t USING (trial) WHERE s.is_behind
 
 /// The trials whose doubtful shots a report lists, and that can be played again.
 pub fn doubtful_trials(log: &Log) -> Result<Vec<u32>, LogError> {
-    let sql = format!("SELECT DISTINCT trial FROM (SELECT trial, t.is_virtual AS again {DOUBTFUL}) WHERE again");
+    let sql = format!(
+        "SELECT DISTINCT trial FROM (SELECT trial, t.is_virtual AS again {DOUBTFUL}) WHERE again"
+    );
     let mut statement = log.connection.prepare(&sql)?;
     let trials = statement.query_map([DOUBTFUL_MAX as i64], |row| row.get(0))?;
     Ok(trials.collect::<rusqlite::Result<_>>()?)
@@ -446,7 +444,9 @@ fn doubtful(log: &Log, recordings: Option<&str>) -> Result<String, LogError> {
             }
             (Some(folder), true) => {
                 let file = escaped(&format!("{folder}/trial-{trial}.sametick"));
-                format!("<a href=\"{file}\">recording</a>: <code>sametick replay {file} --seek {tick}</code>")
+                format!(
+                    "<a href=\"{file}\">recording</a>: <code>sametick replay {file} --seek {tick}</code>"
+                )
             }
         };
         let _ = writeln!(

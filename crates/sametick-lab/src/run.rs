@@ -110,7 +110,8 @@ struct Running<'a> {
 impl Running<'_> {
     /// Runs the file's own program for this moment, if it has one.
     fn program(&self, trial: &Trial, when: &'static str) -> Result<(), LogError> {
-        let programs = Moments { experiment: self.experiment, plan: self.plan, path: self.log.path() };
+        let programs =
+            Moments { experiment: self.experiment, plan: self.plan, path: self.log.path() };
         match self.how.runs_programs {
             true => programs.run(trial, when).map_err(LogError),
             false => Ok(()),

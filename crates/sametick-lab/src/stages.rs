@@ -50,13 +50,7 @@ impl Stage {
     }
 
     /// Reads that back into `now`.
-    pub fn read(
-        self,
-        bits: &mut BitReader<'_>,
-        layouts: &[Layout],
-        base: &Table,
-        now: &mut Table,
-    ) {
+    pub fn read(self, bits: &mut BitReader<'_>, layouts: &[Layout], base: &Table, now: &mut Table) {
         if self == Stage::LeftOut {
             return plain::read(bits, layouts, base, now);
         }

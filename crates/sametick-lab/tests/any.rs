@@ -1,7 +1,9 @@
 //! FPSci's files: what its grammar allows is read, what it does not is named with its place, and nothing panics.
 
 use sametick::Dice;
-use sametick_lab::{ANY_DEPTH_MAX, ANY_NAMES_MAX, Any, AnyFile, AnyValue};
+use sametick_lab::{
+    ANY_DEPTH_MAX, ANY_NAMES_MAX, Any, AnyFile, AnyValue, Experiment, Fate, Plan, import,
+};
 use std::path::Path;
 
 const STUDY: &str = include_str!("any/study.Experiment.Any");
@@ -182,4 +184,76 @@ fn a_hundred_thousand_damaged_files_are_read_or_refused_and_never_panic() {
     }
     // Both happen, or this shows nothing.
     assert!((10_000..99_000).contains(&refused), "{refused} were refused");
+}
+
+#[test]
+fn an_imported_experiment_runs_and_every_key_is_accounted_for() {
+    let text = STUDY.replace("closeOnComplete", "clientLatencyArray = [0, 25]; numPlayers = 2, timeWarpEnabled = true;
+        feedbackDuration = 1, commandsOnTrialStart = ( { command = \"notify %dbFilename\" } ); closeOnComplete");
+    let file = AnyFile::read("study.Any".as_ref(), &mut |path: &Path| match path.to_str() {
+        Some("study.Any") => Ok(text.clone()),
+        _ => load(path),
+    });
+    let file = file.unwrap();
+    let imported = import(&file).unwrap();
+    let experiment = Experiment::read(&imported.file, ".".as_ref(), false);
+    let experiment = experiment.unwrap_or_else(|wrong| panic!("{wrong}\n{}", imported.file));
+    assert_eq!(experiment.title, "Delay and aim");
+    let names: Vec<&str> =
+        experiment.sessions.iter().map(|session| session.name.as_str()).collect();
+    assert_eq!(names, ["short", "long"]);
+    assert_eq!(experiment.sessions[0].conditions.len(), 4, "every latency with every other one");
+    assert_eq!(experiment.sessions[0].trials.iter().map(|t| t.count).collect::<Vec<_>>(), [10, 5]);
+    let plan = Plan::new(&experiment).unwrap();
+    let of = |name: &str| plan.trials.iter().find(|trial| trial.session == name).unwrap();
+    assert_eq!(of("short").settings.number_of(1, "frame_delay"), Some(0.0));
+    assert_eq!(of("long").settings.number_of(1, "frame_delay"), Some(8.0));
+    assert_eq!(of("long").settings.number_of(2, "frame_rate"), Some(120.0));
+    assert!(
+        imported.file.contains("player.1.ping = [\"0 ms\", \"50 ms\"]"),
+        "one way is half of it"
+    );
+
+    let AnyValue::Table(_, pairs) = &file.root.is else { panic!("a table") };
+    for (key, _) in pairs {
+        let is_told = imported.mappings.iter().any(|mapping| mapping.key == *key);
+        let is_read = ["description", "sessions"].contains(&key.as_str());
+        assert!(is_told || is_read, "`{key}` was left out in silence");
+    }
+    let fate = |key: &str| imported.mappings.iter().find(|mapping| mapping.key == key).unwrap();
+    assert_eq!(fate("frameRate").fate, Fate::Mapped);
+    assert_eq!(fate("maxTrialDuration").fate, Fate::Approximated);
+    assert_eq!(fate("weapon").fate, Fate::Impossible);
+    assert!(fate("feedbackDuration").what.starts_with("FPSci does not read this key either"));
+    assert_eq!(fate("weapon").place, "rifle.Weapon.Any, line 2, column 1");
+}
+
+#[test]
+fn what_is_no_experiment_is_refused_by_name() {
+    for (text, said) in [
+        (
+            "{ users = () }",
+            "line 1, column 1: an experiment of FPSci has `targets` and `sessions`: this file is another kind",
+        ),
+        ("{ targets = (), sessions = () }", "line 1, column 28: there is no session"),
+        (
+            "{ targets = (), sessions = ( { trials = () } ) }",
+            "line 1, column 30: a session has an `id`, which is a text",
+        ),
+        (
+            "{ targets = (), sessions = ( { id = a } ) }",
+            "line 1, column 30: the session \"a\" has no `trials`",
+        ),
+        (
+            "{ targets = (), sessions = ( { id = a, trials = ( { count = 0 } ) } ) }",
+            "line 1, column 61: `count` is a whole number from 1 to 100000",
+        ),
+        (
+            "{ targets = (), frameRate = fast, sessions = ( { id = a, trials = ( { } ) } ) }",
+            "line 1, column 29: `frameRate` is a number",
+        ),
+    ] {
+        let wrong = import(&read(text).unwrap()).expect_err(text).to_string();
+        assert_eq!(wrong, format!("x.Any, {said}"));
+    }
 }

@@ -41,7 +41,8 @@ impl Options {
             loss: Loss::Random { probability: loss },
             ..Conditions::PERFECT
         };
-        let mut lines = vec![[line(self.ping, 0.0), line(self.ping, 0.0)]; usize::from(self.players)];
+        let mut lines =
+            vec![[line(self.ping, 0.0), line(self.ping, 0.0)]; usize::from(self.players)];
         lines.pop();
         lines.push([line(500, 0.1), line(500, 0.1)]);
         Contest {

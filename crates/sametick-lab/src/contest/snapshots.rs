@@ -56,11 +56,7 @@ pub(super) fn play(contest: &Contest) -> Seen {
             if let Some(world) = client.snapshot().filter(|_| index + 1 < hosts.len()) {
                 let still = screens.look(at, index, world.tick().0);
                 let meant = TICKS_PER_SNAPSHOT - 1;
-                stall = stall.max(if contest.counts(at) {
-                    still.saturating_sub(meant)
-                } else {
-                    0
-                });
+                stall = stall.max(if contest.counts(at) { still.saturating_sub(meant) } else { 0 });
             }
             while let Some(datagram) = client.transmit(now) {
                 traffic.client_sent(at, index, datagram);

@@ -73,8 +73,8 @@ pub fn content_named(name: u64, map: Option<&str>) -> Option<Content> {
     let scenes = Scene::all().into_iter().map(|scene| scene.content);
     let maps = MAPS.iter().map(|(_, text)| *text).chain(map);
     let modes = [Mode::FreeForAll, Mode::Teams, Mode::Duel, Mode::Practice];
-    let matches =
-        maps.flat_map(|map| modes.into_iter().filter_map(move |mode| match_content(map, mode).ok()));
+    let matches = maps
+        .flat_map(|map| modes.into_iter().filter_map(move |mode| match_content(map, mode).ok()));
     scenes.chain(matches).find(|content| content.name() == name)
 }
 
@@ -146,7 +146,8 @@ impl Mind {
             Self::Script(scene, ahead) => {
                 let fire = scene.think(me, picture, tick).fire;
                 let mut later = picture.clone();
-                for (_, fighter) in later.all_mut::<Fighter>().filter(|(_, one)| one.player != me.0) {
+                for (_, fighter) in later.all_mut::<Fighter>().filter(|(_, one)| one.player != me.0)
+                {
                     fighter.position = along(fighter.position, fighter.velocity, *ahead);
                 }
                 Command { fire, ..scene.think(me, &later, tick) }

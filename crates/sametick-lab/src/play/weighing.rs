@@ -112,9 +112,10 @@ impl Weighing {
         plain::write(&mut self.bits, layouts, &quake3, &now);
         let of_quake3 = whole_bytes(&self.bits);
         if counts {
-            let comes_again = now.visible.iter().any(|slot| {
-                !quake3.visible.contains(slot) && common.head(slot) == now.head(slot)
-            });
+            let comes_again = now
+                .visible
+                .iter()
+                .any(|slot| !quake3.visible.contains(slot) && common.head(slot) == now.head(slot));
             let sums = &mut self.sums;
             sums.snapshots += 1.0;
             sums.stages.iter_mut().zip(bytes).for_each(|(sum, bytes)| *sum += bytes);
