@@ -1,5 +1,6 @@
 //! `lab`: experiments from a file to a figure.
 
+mod imports;
 mod replays;
 mod sockets;
 
@@ -21,6 +22,7 @@ pub(crate) const EXAMPLES: &str = "Examples:
   sametick lab check ping.toml                       what will run, and for how long
   sametick lab run ping.toml                         runs it in virtual time, into ping.db
   sametick lab report ping.db -o ping.html           question, answer, figure
+  sametick lab import experimentconfig.Any           FPSci's experiment, as a file of ours
   sametick lab verify experiments --quick --json     the papers' evaluations, at a reduced size";
 
 /// What the lab is asked for.
@@ -36,6 +38,8 @@ pub(crate) enum Lab {
         /// The experiment
         file: PathBuf,
     },
+    /// Make a file of FPSci's experiment, and say what became of every key
+    Import(imports::Options),
     /// Run what is missing of an experiment
     Run(Running),
     /// Run files that carry expectations, and compare
@@ -170,6 +174,7 @@ pub(crate) fn run_lab(lab: &Lab) -> anyhow::Result<()> {
     match lab {
         Lab::New { file } => new(file),
         Lab::Check { file } => check(file),
+        Lab::Import(options) => imports::run(options),
         Lab::Run(running) => run_one(running),
         Lab::Verify(verifying) => verify(verifying),
         Lab::Report { database, output, recordings, folder } => {

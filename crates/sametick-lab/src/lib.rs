@@ -37,6 +37,7 @@
 //! |---|---|
 //! | `value`, `settings` | what a file may say, one row a setting |
 //! | `scan`, `wrong`, `experiment` | reading a file; what is wrong with it, and where |
+//! | `any`, `import` | FPSci's files: reading them, and making experiments of them |
 //! | `square`, `plan` | orders of conditions, and every trial that will be run |
 //! | `play/` | one trial: matches and scenes with a server or in lockstep, FPSci's own format; what is measured |
 //! | `contest/`, `stages` | what benchmarks measure too: a war on Islands, and the stages of a codec |
@@ -47,11 +48,13 @@
 
 mod again;
 mod analysis;
+mod any;
 pub mod contest;
 mod expectations;
 mod experiment;
 mod export;
 mod formula;
+mod import;
 mod log;
 mod metrics;
 mod plan;
@@ -72,12 +75,17 @@ mod wrong;
 
 pub use again::play_again;
 pub use analysis::{Analysis, Estimate, Met, estimate, straight};
+pub use any::{
+    ANY_BYTES_MAX, ANY_DEPTH_MAX, ANY_FILES_MAX, ANY_NAMES_MAX, ANY_VALUES_MAX, Any, AnyFile,
+    AnyValue, Place, WrongAny,
+};
 pub use expectations::{Outcome, outcomes};
 pub use experiment::{
     CONDITIONS_MAX, Cells, Expectation, Experiment, Figure, Rule, Session, Tolerance, TrialKind,
 };
 pub use export::Format;
 pub use formula::Formula;
+pub use import::{Fate, Imported, Mapping, import};
 pub use log::{Log, LogError, build};
 pub use metrics::{METRICS, Metric};
 pub use plan::{Condition, Plan, TRIALS_MAX, Trial};

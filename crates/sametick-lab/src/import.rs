@@ -1,0 +1,584 @@
+//! Makes an experiment of FPSci's files: what is the same here, what is near, and what has no place; nothing is left
+//! out in silence.
+
+use crate::any::{Any, AnyFile, AnyValue, Place, WrongAny};
+use crate::settings;
+use crate::value::{Kind, Plain, Value};
+use crate::wrong::{Wrong, meant};
+use std::fmt::Write as _;
+
+/// What became of something that a file says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fate {
+    /// It is the same here.
+    Mapped,
+    /// Something near stands in its place.
+    Approximated,
+    /// Nothing does.
+    Impossible,
+}
+
+/// What became of one key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mapping {
+    /// File, line and column.
+    pub place: String,
+    /// The way to it, as `sessions[1].frameDelay`.
+    pub key: String,
+    /// What became of it.
+    pub fate: Fate,
+    /// In words.
+    pub what: String,
+}
+
+/// An experiment file, and what became of every key that it was made of.
+///
+/// ```
+/// use sametick_lab::{AnyFile, Experiment, Fate, import};
+///
+/// let text = r#"{ description = "Delay"; targets = ( { id = "a" } ); frameDelay = 4; moveRate = 7;
+///     sessions = ( { id = "s"; frameRate = 120; trials = ( { targetIds = ( "a" ), count = 3 } ) } ) }"#;
+/// let file = AnyFile::read("delay.Any".as_ref(), &mut |_| Ok(text.to_owned()))?;
+/// let imported = import(&file)?;
+/// let experiment = Experiment::read(&imported.file, ".".as_ref(), false)?;
+/// assert_eq!((experiment.title.as_str(), experiment.sessions[0].trials[0].count), ("Delay", 3));
+/// let moves = imported.mappings.iter().find(|mapping| mapping.key == "moveRate").unwrap();
+/// assert_eq!(moves.fate, Fate::Impossible);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Imported {
+    /// The experiment, as `sametick lab run` reads it.
+    pub file: String,
+    /// In the order of the file.
+    pub mappings: Vec<Mapping>,
+}
+
+/// What a key of FPSci's general configuration becomes.
+#[derive(Clone, Copy)]
+enum Becomes {
+    /// A setting, times a number.
+    Setting(&'static str, f64),
+    /// A setting that is not quite the same, times a number; and what differs.
+    Near(&'static str, f64, &'static str),
+    /// A setting that is on or off.
+    Flag(&'static str),
+    /// Nothing, because it is so anyway.
+    Anyway(&'static str),
+    /// Nothing, and why.
+    Not(&'static str),
+    /// It is read by itself, where these levels stand.
+    Apart(&'static [&'static str]),
+}
+
+const EXPERIMENT: &str = "an experiment";
+const SESSION: &str = "a session";
+const TRIAL: &str = "a trial";
+
+use Becomes::{Anyway, Apart, Flag, Near, Not, Setting};
+
+/// Every key that FPSci or its networked fork reads at the levels of experiment, session and trial.
+const KEYS: &[(Becomes, &[&str])] = &[
+    (Apart(&[EXPERIMENT]), &["sessions", "targets", "clientLatencyArray"]),
+    (Apart(&[EXPERIMENT, SESSION]), &["description", "defaultTrialCount"]),
+    (
+        Apart(&[SESSION]),
+        &["trials", "tasks", "blockCount", "randomizeTaskOrder", "randomizeTrialOrder"],
+    ),
+    (Apart(&[SESSION, TRIAL]), &["id"]),
+    (Apart(&[TRIAL]), &["count", "targetIds", "ids"]),
+    (Apart(&[EXPERIMENT, SESSION, TRIAL]), &["timeWarpEnabled", "pastFrame"]),
+    (
+        Apart(&[EXPERIMENT, SESSION]),
+        &[
+            "commandsOnSessionStart",
+            "commandsOnSessionEnd",
+            "commandsOnTrialStart",
+            "commandsOnTrialEnd",
+        ],
+    ),
+    (Setting("frame_rate", 1.0), &["frameRate"]),
+    (Setting("frame_delay", 1.0), &["frameDelay"]),
+    (Setting("players", 1.0), &["numPlayers"]),
+    // The fork delays what each end sends by so much.
+    (Setting("ping", 2.0), &["networkLatency"]),
+    (
+        Near("duration", 1000.0, "a trial ends by time only, not when its targets are gone"),
+        &["maxTrialDuration"],
+    ),
+    (Flag("log_states"), &["logPlayerActions", "logTargetTrajectories"]),
+    (Flag("log_frames"), &["logFrameInfo"]),
+    (
+        Anyway("it is always logged"),
+        &[
+            "logEnable",
+            "logTrialResponse",
+            "logUsers",
+            "sessionParametersToLog",
+            "trialParametersToLog",
+        ],
+    ),
+    (Anyway("there is always one file"), &["logToSingleDb"]),
+    (Anyway("the server always decides"), &["isAuthoritativeServer"]),
+    (Anyway("everything is played over a network"), &["isNetworked"]),
+    (
+        Anyway("it is no experiment's matter"),
+        &["settingsVersion", "closeOnComplete", "serverAddress", "serverPort"],
+    ),
+    (
+        Anyway("there is one port, chosen by whoever hosts"),
+        &["clientPort", "pingPort", "pingSMASize"],
+    ),
+    (Anyway("every match counts what is hit"), &["scoreModel", "scoreMultiplier"]),
+    (Not("frames are evenly spaced"), &["frameTimeArray", "frameTimeRandomize", "frameTimeMode"]),
+    (
+        Not("the arena has its own maps and cameras: choose `map`"),
+        &[
+            "scene",
+            "horizontalFieldOfView",
+            "playerCamera",
+            "resetHeight",
+            "spawnPosition",
+            "spawnHeading",
+        ],
+    ),
+    (
+        Not("the arena has its own way of walking"),
+        &[
+            "moveRate",
+            "moveScale",
+            "turnScale",
+            "playerHeight",
+            "crouchHeight",
+            "jumpVelocity",
+            "jumpInterval",
+            "jumpTouch",
+            "playerGravity",
+            "playerAxisLock",
+            "disablePlayerMotionBetweenTrials",
+            "resetPlayerPositionBetweenTrials",
+            "movementAcceleration",
+            "movementDeceleration",
+            "counterStrafing",
+            "sprintMultiplier",
+            "headBobEnabled",
+            "respawnPos",
+            "respawnHeading",
+            "movementRestrictionX",
+            "movementRestrictionZ",
+            "restrictedMovementEnabled",
+            "restrictionBoxAngle",
+            "respawnPosArray",
+            "respawnHeadingArray",
+            "movementRestrictionXArray",
+            "movementRestrictionZArray",
+            "moveRateArray",
+            "restrictedMovementEnabledArray",
+            "restrictionBoxAngleArray",
+            "clientCanShootArray",
+            "cornerPositionArray",
+            "defenderRandomDisplacementAngleArray",
+            "collisionEnabled",
+        ],
+    ),
+    (
+        Not("the arena has its own weapons"),
+        &["weapon", "hitsToKill", "aimAssistFoV", "aimAssistStrength", "concealShotSound"],
+    ),
+    (
+        Not("trials here are for programs that play: nobody is asked, greeted or shown anything"),
+        &[
+            "questions",
+            "pretrialDuration",
+            "pretrialDurationRange",
+            "pretrialDurationLambda",
+            "trialFeedbackDuration",
+            "taskFeedbackDuration",
+            "sessionFeedbackDuration",
+            "clickToStart",
+            "sessionFeedbackRequireClick",
+            "maxPretrialAimDisplacement",
+            "referenceTargetInitialFeedback",
+            "noReferenceTargetInitialFeedback",
+            "pretrialAimInvalidFeedback",
+            "trialSuccessFeedback",
+            "trialFailureFeedback",
+            "taskSuccessFeedback",
+            "taskFailureFeedback",
+            "blockCompleteFeedback",
+            "sessionCompleteFeedback",
+            "allSessionsCompleteFeedback",
+            "showReferenceTarget",
+            "referenceTargetSize",
+            "referenceTargetColor",
+            "previewWithReference",
+            "previewTargetColor",
+            "targetHealthColors",
+            "showHUD",
+            "showBanner",
+            "bannerTimerMode",
+            "showAmmo",
+            "cooldownMode",
+            "showMenuOnStartup",
+            "showMenuBetweenSessions",
+            "allowUserAdd",
+            "requireUserAdd",
+            "allowSessionChange",
+            "renderClickPhoton",
+            "clickPhotonSide",
+            "clickPhotonMode",
+            "clickPhotonSize",
+            "clickPhotonVertPos",
+            "clickPhotonColors",
+            "logOnChange",
+            "logSessionDropDownUpdate",
+            "pingThresholds",
+            "placeboPingEnabled",
+            "clientPlaceboPingTypeArray",
+            "clientPlaceboPingModifierArray",
+            "weightByCount",
+            "resolution2D",
+            "resolution3D",
+            "resolutionComposite",
+            "shader2D",
+            "shader3D",
+            "shaderComposite",
+            "sampler2D",
+            "sampler3D",
+            "samplerComposite",
+            "samplerPrecomposite",
+            "playerHealthBar",
+        ],
+    ),
+    (
+        Not("roles are not exchanged between trials"),
+        &["roleShuffleEnabled", "client1StartsAsRunner"],
+    ),
+    (
+        Not("`model = \"quakeworld\"` extrapolates; choose it by hand"),
+        &["extrapolationEnabled", "extrapolationType"],
+    ),
+];
+
+/// FPSci's own count of a trial that says none.
+const TRIAL_COUNT: f64 = 5.0;
+
+/// Makes an experiment of one of FPSci's experiment files.
+pub fn import(file: &AnyFile) -> Result<Imported, WrongAny> {
+    let mut import = Import { file, mappings: Vec::new() };
+    for (at, remark) in &file.remarks {
+        import.note(*at, "", Fate::Approximated, remark.clone());
+    }
+    let text = import.experiment(&file.root)?;
+    Ok(Imported { file: text, mappings: import.mappings })
+}
+
+struct Import<'a> {
+    file: &'a AnyFile,
+    mappings: Vec<Mapping>,
+}
+
+impl Import<'_> {
+    fn note(&mut self, at: Place, key: &str, fate: Fate, what: impl Into<String>) {
+        let (place, key, what) = (self.file.shown(at), key.to_owned(), what.into());
+        self.mappings.push(Mapping { place, key, fate, what });
+    }
+
+    fn wrong(&self, at: Place, what: impl Into<String>) -> WrongAny {
+        let (line, column) = (at.line as usize, at.column as usize);
+        let wrong = Wrong { line, column, what: what.into() };
+        WrongAny { file: self.file.file(at).to_owned(), wrong }
+    }
+
+    /// The whole file.
+    fn experiment(&mut self, root: &Any) -> Result<String, WrongAny> {
+        let (Some(sessions), Some(_)) = (root.get("sessions"), root.get("targets")) else {
+            let what =
+                "an experiment of FPSci has `targets` and `sessions`: this file is another kind";
+            return Err(self.wrong(root.at, what));
+        };
+        let title = root.get("description").and_then(Any::text).unwrap_or("Experiment");
+        let mut text = "# Made of FPSci's files by `sametick lab import`.\n".to_owned();
+        line(&mut text, "title", &quoted(title));
+        line(&mut text, "question", &quoted(&format!("{title}: say here what is to be found out")));
+        let all = sessions.items().unwrap_or_default();
+        let shuffles = |session: &&Any| {
+            let said = session.get("randomizeTaskOrder").or(session.get("randomizeTrialOrder"));
+            said.and_then(Any::flag).unwrap_or(true)
+        };
+        if let Some(session) = all.iter().find(shuffles) {
+            line(&mut text, "order", "\"shuffled\"");
+            let what = "all conditions and trials are shuffled, by the experiment's seed";
+            self.note(session.at, "sessions[].randomizeTaskOrder", Fate::Approximated, what);
+        }
+        text += "\n[settings]\n";
+        line(&mut text, "mode", "\"targets\"");
+        self.level(&mut text, (EXPERIMENT, root), "", "")?;
+        let count = root.get("targets").and_then(Any::items).map_or(0, <[Any]>::len);
+        let at = root.get("targets").map_or(root.at, |targets| targets.at);
+        let what = format!("{count} kinds of targets; the arena's own stand in their places");
+        self.note(at, "targets", Fate::Approximated, what);
+        self.latencies(&mut text, root)?;
+        self.programs(&mut text, root, "", "programs");
+        if all.is_empty() {
+            return Err(self.wrong(sessions.at, "there is no session"));
+        }
+        for (index, session) in all.iter().enumerate() {
+            self.session(&mut text, session, &format!("sessions[{index}]"), root)?;
+        }
+        Ok(text)
+    }
+
+    fn session(
+        &mut self,
+        text: &mut String,
+        session: &Any,
+        path: &str,
+        root: &Any,
+    ) -> Result<(), WrongAny> {
+        let Some(id) = session.get("id").and_then(Any::text) else {
+            return Err(self.wrong(session.at, "a session has an `id`, which is a text"));
+        };
+        text.push_str("\n[[session]]\n");
+        line(text, "name", &quoted(id));
+        if let Some(described) = session.get("description") {
+            let what = "a session is called by its `id`";
+            self.note(described.at, &format!("{path}.description"), Fate::Approximated, what);
+        }
+        if let Some(blocks) = session.get("blockCount") {
+            let blocks = self.count(blocks, "blockCount")?;
+            line(text, "repetitions", &blocks.to_string());
+            self.note(session.at, &format!("{path}.blockCount"), Fate::Mapped, "`repetitions`");
+        }
+        if let Some(tasks) = session.get("tasks") {
+            let what = "trials come one by one, not in the orders of tasks";
+            self.note(tasks.at, &format!("{path}.tasks"), Fate::Impossible, what);
+        }
+        self.level(text, (SESSION, session), path, "settings.")?;
+        self.programs(text, session, path, "session.programs");
+        let trials = session.get("trials").and_then(Any::items).unwrap_or_default();
+        if trials.is_empty() {
+            return Err(self.wrong(session.at, format!("the session {id:?} has no `trials`")));
+        }
+        for (index, trial) in trials.iter().enumerate() {
+            let path = format!("{path}.trials[{index}]");
+            text.push_str("[[session.trial]]\n");
+            let name = trial.get("id").and_then(Any::text).map_or(index.to_string(), str::to_owned);
+            line(text, "name", &quoted(&name));
+            let usual = session.get("defaultTrialCount").or(root.get("defaultTrialCount"));
+            let count = match trial.get("count").or(usual) {
+                Some(count) => self.count(count, "count")?,
+                None => TRIAL_COUNT as u32,
+            };
+            line(text, "count", &count.to_string());
+            self.note(trial.at, &path, Fate::Mapped, format!("a trial {name:?}, {count} times"));
+            if let Some(ids) = trial.get("targetIds").or(trial.get("ids")) {
+                let what = "all targets of the map are there in every trial";
+                self.note(ids.at, &format!("{path}.targetIds"), Fate::Approximated, what);
+            }
+            self.level(text, (TRIAL, trial), &path, "")?;
+        }
+        Ok(())
+    }
+
+    fn count(&self, any: &Any, name: &str) -> Result<u32, WrongAny> {
+        let number = any.number().filter(|number| *number >= 1.0 && *number <= 100_000.0);
+        let whole = number.filter(|number| number.fract() == 0.0);
+        let what = || format!("`{name}` is a whole number from 1 to 100000");
+        whole.map(|number| number as u32).ok_or_else(|| self.wrong(any.at, what()))
+    }
+
+    /// The general configuration of one level, as settings.
+    fn level(
+        &mut self,
+        text: &mut String,
+        (kind, level): (&'static str, &Any),
+        path: &str,
+        prefix: &str,
+    ) -> Result<(), WrongAny> {
+        let pairs = match &level.is {
+            AnyValue::Table(_, pairs) => pairs.as_slice(),
+            AnyValue::List(_, items) if items.is_empty() => &[],
+            _ => return Err(self.wrong(level.at, "names with values should stand here: { a = 1 }")),
+        };
+        let mut said: Vec<&str> = Vec::new();
+        for (key, value) in pairs {
+            let full = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+            let found = KEYS.iter().find(|(_, keys)| keys.contains(&key.as_str()));
+            let Some((becomes, _)) = found else {
+                let known = KEYS.iter().flat_map(|(_, keys)| keys.iter().copied());
+                let hint = meant(key, known);
+                let hint =
+                    if hint.starts_with("did") { hint } else { "it says nothing".to_owned() };
+                let what = format!("FPSci does not read this key either; {hint}");
+                self.note(value.at, &full, Fate::Impossible, what);
+                continue;
+            };
+            match *becomes {
+                Apart(levels) if levels.contains(&kind) => {}
+                Apart(levels) => {
+                    let what = format!("it belongs to {}, not to {kind}", levels.join(" or "));
+                    self.note(value.at, &full, Fate::Impossible, what);
+                }
+                Anyway(what) => self.note(value.at, &full, Fate::Mapped, what),
+                Not(why) => {
+                    let what = match &value.is {
+                        AnyValue::Table(_, inner) => {
+                            let names: Vec<&str> =
+                                inner.iter().map(|(name, _)| name.as_str()).collect();
+                            format!("{why} (left out: {})", names.join(", "))
+                        }
+                        _ => why.to_owned(),
+                    };
+                    self.note(value.at, &full, Fate::Impossible, what);
+                }
+                Flag(name) if said.contains(&name) => {
+                    self.note(value.at, &full, Fate::Mapped, format!("`{name}`, said already"));
+                }
+                Flag(name) => {
+                    said.push(name);
+                    let Some(flag) = value.flag() else {
+                        return Err(self.wrong(value.at, format!("`{key}` is true or false")));
+                    };
+                    line(text, &format!("{prefix}{name}"), &flag.to_string());
+                    self.note(value.at, &full, Fate::Mapped, format!("`{name}`"));
+                }
+                Setting(name, times) => {
+                    self.number(text, (&full, value), &format!("{prefix}{name}"), times, None)?;
+                }
+                Near(name, times, what) => {
+                    self.number(
+                        text,
+                        (&full, value),
+                        &format!("{prefix}{name}"),
+                        times,
+                        Some(what),
+                    )?;
+                }
+            }
+        }
+        self.time_warp(text, level, path, prefix);
+        Ok(())
+    }
+
+    /// A setting that is a number; what lies outside of its range is the nearest within.
+    fn number(
+        &mut self,
+        text: &mut String,
+        (key, value): (&str, &Any),
+        setting: &str,
+        times: f64,
+        differs: Option<&str>,
+    ) -> Result<(), WrongAny> {
+        let Some(number) = value.number().filter(|number| !number.is_nan()) else {
+            return Err(self.wrong(value.at, format!("`{key}` is a number")));
+        };
+        let name = setting.rsplit('.').next().unwrap_or(setting);
+        let Some(row) = settings::find(name) else { return Ok(()) };
+        let wanted = number * times;
+        let (least, most) = match row.kind {
+            Kind::Rate { at_least, at_most } => (at_least, at_most),
+            Kind::Time { at_most } => (0.0, at_most),
+            Kind::Count { at_least, at_most } => (f64::from(at_least), f64::from(at_most)),
+            _ => (f64::MIN, f64::MAX),
+        };
+        if key.ends_with("frameRate") && number == 0.0 {
+            let what = "as many frames as the window has: `frame_rate` is not said";
+            self.note(value.at, key, Fate::Approximated, what);
+            return Ok(());
+        }
+        let within = wanted.clamp(least, most);
+        let is_whole = matches!(row.kind, Kind::Count { .. });
+        let within = if is_whole { within.round() } else { within };
+        let shown = Value::Number(within).shown(row.kind);
+        let written = if row.kind.unit().is_empty() { shown.clone() } else { quoted(&shown) };
+        line(text, setting, &written);
+        let fate =
+            if differs.is_some() || within != wanted { Fate::Approximated } else { Fate::Mapped };
+        let mut what = format!("`{name} = {shown}`");
+        if within != wanted {
+            let _ = write!(what, ", the nearest to {}", Plain(wanted));
+        }
+        if let Some(differs) = differs {
+            let _ = write!(what, "; {differs}");
+        }
+        self.note(value.at, key, fate, what);
+        Ok(())
+    }
+
+    /// The fork's time warp is a rewind by so many frames at most.
+    fn time_warp(&mut self, text: &mut String, level: &Any, path: &str, prefix: &str) {
+        let Some(warps) = level.get("timeWarpEnabled") else { return };
+        let number = |key: &str, usual: f64| level.get(key).and_then(Any::number).unwrap_or(usual);
+        let (frames, rate) = (number("pastFrame", 500.0), number("frameRate", 60.0).max(1.0));
+        let ms = match warps.flag() {
+            Some(true) => (frames / rate * 1000.0).clamp(0.0, 5_000.0),
+            _ => 0.0,
+        };
+        line(text, &format!("{prefix}rewind"), &quoted(&format!("{} ms", Plain(ms))));
+        let full = if path.is_empty() { String::new() } else { format!("{path}.") };
+        let what =
+            format!("`rewind = {} ms`; by what the shooter saw, not by its frame alone", Plain(ms));
+        self.note(warps.at, &format!("{full}timeWarpEnabled"), Fate::Approximated, what);
+    }
+
+    /// Every latency of the one player with every one of the other.
+    fn latencies(&mut self, text: &mut String, root: &Any) -> Result<(), WrongAny> {
+        let Some(array) = root.get("clientLatencyArray") else { return Ok(()) };
+        let items = array.items().unwrap_or_default();
+        let ways: Option<Vec<f64>> = items.iter().map(Any::number).collect();
+        let odd = || self.wrong(array.at, "`clientLatencyArray` is a list of milliseconds");
+        let ways = ways.filter(|ways| !ways.is_empty()).ok_or_else(odd)?;
+        let pings: Vec<String> = ways
+            .iter()
+            .map(|way| quoted(&format!("{} ms", Plain((way * 2.0).clamp(0.0, 5_000.0)))))
+            .collect();
+        let pings = pings.join(", ");
+        let _ = write!(text, "\n[factors]\nplayer.1.ping = [{pings}]\nplayer.2.ping = [{pings}]\n");
+        let what = "factors `player.1.ping` and `player.2.ping`, there and back; roles stay";
+        self.note(array.at, "clientLatencyArray", Fate::Approximated, what);
+        Ok(())
+    }
+
+    /// Programs around sessions and trials; FPSci's are lines for a shell.
+    fn programs(&mut self, text: &mut String, level: &Any, path: &str, table: &str) {
+        const KEYS: [(&str, &str); 4] = [
+            ("commandsOnSessionStart", "session_start"),
+            ("commandsOnSessionEnd", "session_end"),
+            ("commandsOnTrialStart", "trial_start"),
+            ("commandsOnTrialEnd", "trial_end"),
+        ];
+        let mut has_head = false;
+        for (key, name) in KEYS {
+            let Some(commands) = level.get(key) else { continue };
+            let full = if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+            for (index, command) in commands.items().unwrap_or_default().iter().enumerate() {
+                let said = command.get("command").or(Some(command)).and_then(Any::text);
+                let Some(said) = said.filter(|said| !said.trim().is_empty()) else { continue };
+                if index > 0 {
+                    let what = format!("one program each: {said:?} is left out");
+                    self.note(command.at, &full, Fate::Impossible, what);
+                    continue;
+                }
+                if !has_head {
+                    has_head = true;
+                    let _ = write!(text, "\n[{table}]\n");
+                }
+                let words: Vec<String> = said.split_whitespace().map(quoted).collect();
+                line(text, name, &format!("[{}]", words.join(", ")));
+                let what = format!("`programs.{name}`; it is run by no shell and waited for");
+                self.note(command.at, &full, Fate::Approximated, what);
+            }
+        }
+    }
+}
+
+fn line(text: &mut String, name: &str, value: &str) {
+    let _ = writeln!(text, "{name} = {value}");
+}
+
+/// A text as TOML has it.
+fn quoted(text: &str) -> String {
+    // JSON's is the same, but for one letter.
+    serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f")
+}
