@@ -40,7 +40,7 @@ pub struct Contest {
 
 impl Default for Contest {
     fn default() -> Self {
-        let (players, budget, lines) = (8, Some(940), Vec::new());
+        let (players, budget, lines) = (8, Some(860), Vec::new());
         Self { seconds: 600, warm_up_seconds: 60, players, seed: 2, budget, lines }
     }
 }

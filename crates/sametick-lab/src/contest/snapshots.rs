@@ -3,7 +3,7 @@
 use super::{Census, Contest, LOOK, Screens, Seen};
 use crate::play::Seeded;
 use sametick::{
-    Client, Dice, EntityId, Game, Layouts, Others, Rates, Rewinding, Server, Slots, Span, Table,
+    Client, Dice, EntityId, Game, Layouts, Others, Rates, Rewinding, Server, Slots, Table,
     Time, View, World,
 };
 use sametick_islands::bot::Bot;
