@@ -4,7 +4,7 @@
 use super::{Report, print};
 use sametick::Span;
 use sametick::network::{Conditions, Loss};
-use sametick_lab::contest::{Contest, Seen, Way};
+use sametick_lab::contest::{Contest, Way};
 use serde_json::json;
 
 pub(crate) const EXAMPLES: &str = "Examples:
