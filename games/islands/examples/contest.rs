@@ -58,7 +58,8 @@ fn main() {
             };
             println!(
                 "{:>2} min: {units:>3} units (least {least}), {fighting:>3} fight, {:>3} under fire, \
-                 {deaths:>3} deaths, {:>3} squads, {} workshops, {} towers, {:>3} bridges, out {:08b}; {:>4} bytes/s, {:>4} changes/s, {:>4} appear/s, \
+                 {deaths:>3} deaths, {:>3} squads, {} workshops, {} towers, {:>3} bridges, \
+                 out {:08b}; {:>4} bytes/s, {:>4} changes/s, {:>4} appear/s, \
                  {:>4} vanish/s, by kind {:?}, {:.1} requests/s",
                 clock(world) / 1200,
                 under_fire / 1200,
