@@ -6,7 +6,8 @@ mod telling;
 use sametick::{Alone, Layouts, PlayerId};
 use sametick_islands::bot::Bot;
 use sametick_islands::{
-    Building, BuildingKind, Content, Entity, Islands, Opening, Squad, TICK, Unit, clock, contest,
+    Building, BuildingKind, Content, Contest, Entity, Islands, Opening, Squad, TICK, Unit, clock,
+    contest,
 };
 use telling::Told;
 
@@ -49,15 +50,16 @@ fn main() {
         deaths += usize::saturating_sub(before, units);
         before = units;
         least = least.min(units);
-        under_fire += world.all::<Unit>().filter(|(_, unit)| unit.health.loss() > 0).count();
+        under_fire += world.all::<Unit>().filter(|(_, one)| one.health.loss() > 0).count();
         if clock(world).is_multiple_of(1200) {
             let fighting = sametick_islands::shots(world).len();
             let of = |kind| {
                 world.all::<Building>().filter(|(_, building)| building.kind == kind).count()
             };
             println!(
-                "{:>2} min: {units:>3} units (least {least}), {fighting:>3} fight, {:>3} under fire, {deaths:>3} deaths, {:>3} squads, \
-                 {} workshops, {} towers, {:>3} bridges, out {:08b}; {:>4} bytes/s, {:>4} changes/s, {:>4} appear/s, \
+                "{:>2} min: {units:>3} units (least {least}), {fighting:>3} fight, {:>3} under fire, \
+                 {deaths:>3} deaths, {:>3} squads, {} workshops, {} towers, {:>3} bridges, \
+                 out {:08b}; {:>4} bytes/s, {:>4} changes/s, {:>4} appear/s, \
                  {:>4} vanish/s, by kind {:?}, {:.1} requests/s",
                 clock(world) / 1200,
                 under_fire / 1200,
@@ -77,11 +79,9 @@ fn main() {
             (least, deaths, under_fire) = (usize::MAX, 0, 0);
         }
     }
-    let end = contest(game.world());
-    println!(
-        "winner {:?} at {} s, scores {:?}",
-        end.winner,
-        clock(game.world()) / 20,
-        &end.scores[..]
-    );
+    tell_the_end(&contest(game.world()), clock(game.world()) / 20);
+}
+
+fn tell_the_end(end: &Contest, seconds: u32) {
+    println!("winner {:?} at {seconds} s, scores {:?}", end.winner, &end.scores[..]);
 }
