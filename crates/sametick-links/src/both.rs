@@ -1,4 +1,4 @@
-//! `Both`: players over UDP, players in browsers, and players over TCP where that is wanted, as one link for one server.
+//! `Both`: players over UDP, players in browsers and, where that is wanted, over TCP, as one link for one server.
 
 use rustix::event::{PollFd, PollFlags};
 use sametick::secure::TlsSession;

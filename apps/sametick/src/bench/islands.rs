@@ -108,6 +108,6 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
             seen.stall_ticks_others_max,
         );
     }
-    table += "Worst minute after the first, all clients together, seals counted; the headers of IP and UDP are besides.\n";
+    table += "Worst minute after the first, to all together, seals counted; headers of IP and UDP are besides.\n";
     if options.json { report.print_json() } else { print(&table) }
 }

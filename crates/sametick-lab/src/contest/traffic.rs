@@ -5,7 +5,7 @@ use sametick::Span;
 
 /// What sealing adds behind a packet; inside TLS there is none.
 const SEAL_BYTES: f64 = 16.0;
-/// What is added beneath to each packet: by IP and UDP, and by IP, TCP and our two bytes of length, if a segment carries
+/// What is added beneath to each packet: by IP and UDP, and by IP, TCP and our two bytes of length, if a segment has
 /// one packet and acknowledgements ride along.
 const UDP_HEADER_BYTES: f64 = 20.0 + 8.0;
 const TCP_HEADER_BYTES: f64 = 20.0 + 20.0 + 2.0;

@@ -356,8 +356,8 @@ impl Listener {
         found.map_or(0, |connection| connection.channel.backlog_bytes())
     }
 
-    /// When a client is sent a packet that only acknowledges, unless another goes there before; none if nothing is to be
-    /// acknowledged.
+    /// When a client is sent a packet that only acknowledges, unless another goes there before; none if nothing is to
+    /// be acknowledged.
     pub fn acknowledges_at(&self, of: ConnectionId) -> Option<Time> {
         self.iter().find(|connection| connection.id == of)?.channel.acknowledges_at()
     }

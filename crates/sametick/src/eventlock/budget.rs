@@ -1,4 +1,4 @@
-//! How much a player may ask for, and how much it may be told: so much at once, then so much a second. Knows no message.
+//! How much a player may ask for and be told: so much at once, then so much a second. Knows no message.
 
 use crate::channel::Statistics;
 use crate::time::Time;
