@@ -420,6 +420,10 @@ impl Log {
                 ],
             )?;
         }
+        self.insert_frames(trial, log)
+    }
+
+    fn insert_frames(&self, trial: &Trial, log: &TrialLog) -> rusqlite::Result<()> {
         for (ordinal, row) in (0..).zip(&log.frames) {
             let who =
                 [integer(ordinal), integer(row.tick), Cell::Real(row.time_ms), integer(row.player)];

@@ -290,8 +290,8 @@ pub(crate) const TABLES: &[Table] = &[
     },
     Table {
         name: "frame",
-        help: "Every frame of every client and every tick of the server (setting log_frames): what came and went \
-               since the one before, and how long what took on this machine.",
+        help: "Every frame of every client and every tick of the server (setting log_frames; not in FPSci's format): \
+               what came and went since the one before, and how long what took on this machine.",
         columns: &[
             ("trial", INTEGER, "which trial"),
             ("ordinal", INTEGER, "from 0, by time"),

@@ -245,6 +245,13 @@ pub const SETTINGS: &[Row] = &[
     ),
     row("skill", Kind::Choice(skills), Player, Text("regular"), "how well a bot plays"),
     row(
+        "weapon",
+        Kind::Choice(weapons),
+        Player,
+        Text("any"),
+        "what a bot uses whatever it would choose, as long as there is ammunition for it",
+    ),
+    row(
         "profile",
         Kind::Choice(profiles),
         Line,
@@ -303,6 +310,10 @@ fn reads() -> Vec<&'static str> {
 
 fn skills() -> Vec<&'static str> {
     SKILLS.iter().map(|skill| skill.name).collect()
+}
+
+fn weapons() -> Vec<&'static str> {
+    vec!["any", "rifle", "shotgun", "launcher"]
 }
 
 fn profiles() -> Vec<&'static str> {

@@ -189,3 +189,20 @@ fn what_a_paper_has_and_we_have_not_is_stated_as_it_is_and_noticed_when_it_chang
         assert_eq!(outcome.holds, holds);
     }
 }
+
+#[test]
+fn bots_use_the_weapon_that_they_are_told() {
+    let folder = Folder::new("weapon");
+    let text = "question = \"?\"\n[settings]\nmap = \"corners\"\nduration = \"15 s\"\nplayer.1.weapon = \
+                \"shotgun\"\nplayer.2.weapon = \"rifle\"\n";
+    let (log, _) = run_into(&folder.file("weapon.db"), text, 1, (0, 1)).expect("it runs");
+    let pellets = |player: u32| -> (f64, f64) {
+        let sql = "SELECT MIN(pellets), MAX(pellets) FROM shot WHERE player = ?1";
+        log.connection
+            .query_row(sql, [player], |row| Ok((row.get(0)?, row.get(1)?)))
+            .expect("shots")
+    };
+    let (least, most) = pellets(1);
+    assert!(least > 1.0 && most > 1.0, "a shotgun has many pellets: {least} to {most}");
+    assert_eq!(pellets(2), (1.0, 1.0), "a rifle has one");
+}

@@ -2,6 +2,7 @@
 
 use super::books::{Due, STEP_LEAST, Seconds, add_lines, all_lines, count};
 use super::carrier::{Carrier, Counts, Meter};
+use super::frames::{Frames, Part};
 use super::lines::joined;
 use super::mind::{Ground, Library, Mind};
 use super::screen::{Own, Screen, Truth};
@@ -42,6 +43,7 @@ struct Meeting<'a> {
     lines: Vec<[Conditions; 2]>,
     tick_seconds: f32,
     stepped: Tick,
+    frames: Frames,
 }
 
 /// Plays a trial over a carrier.
@@ -111,6 +113,7 @@ impl<'a> Meeting<'a> {
             lines,
             tick_seconds: tick_length.as_seconds_f64() as f32,
             stepped: Tick(0),
+            frames: Frames::new(settings.flag("log_frames"), players as usize + 1),
             ground,
         })
     }
@@ -187,11 +190,15 @@ impl<'a> Meeting<'a> {
 
     fn step(&mut self, index: usize, now: Time) {
         let mut message = Vec::new();
+        let begun = self.frames.start();
         while let Some((sender, from)) = self.meter.receive(index, &mut message) {
             let session = sender as u64 + 1;
             self.machines[index].lockstep.receive(now, (session, from), &message);
         }
+        self.frames.stop(index + 1, Part::Network, begun);
+        let begun = self.frames.start();
         self.machines[index].lockstep.advance(now);
+        self.frames.stop(index + 1, Part::Rules, begun);
         if let Some(me) = self.machines[index].lockstep.me() {
             self.numbers.entry(me.0).or_insert(index as u32 + 1);
         }
@@ -201,11 +208,18 @@ impl<'a> Meeting<'a> {
         } else {
             self.machines[index].lockstep.take_effects();
         }
-        if now >= self.machines[index].next_frame {
+        let is_frame = now >= self.machines[index].next_frame;
+        if is_frame {
             self.frame(index, now);
         }
+        let begun = self.frames.start();
         while let Some(((_, to), message)) = self.machines[index].lockstep.transmit() {
             self.meter.send(index, to, &message);
+        }
+        self.frames.stop(index + 1, Part::Encoding, begun);
+        if is_frame {
+            let at = (self.time_ms(), self.stepped.0);
+            self.frames.end(index + 1, self.meter.counts[index], at, &mut self.log);
         }
     }
 
@@ -279,7 +293,10 @@ impl<'a> Meeting<'a> {
         while machine.next_frame <= now {
             machine.next_frame += machine.frame_length;
         }
-        let (Some(picture), Some(me)) = (machine.lockstep.shown(), machine.lockstep.me()) else {
+        let begun = self.frames.start();
+        let shown = (machine.lockstep.shown(), machine.lockstep.me());
+        self.frames.stop(index + 1, Part::Drawing, begun);
+        let (Some(picture), Some(me)) = shown else {
             return;
         };
         machine.screen.look(now, picture, None, &truth, &mut self.log);

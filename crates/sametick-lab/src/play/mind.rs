@@ -7,7 +7,7 @@ use sametick_arena::bot::{Bot, SKILLS, Skill, Ways};
 use sametick_arena::map::{MAPS, MapError};
 use sametick_arena::scenes::Scene;
 use sametick_arena::vector::along;
-use sametick_arena::{Command, Content, Entity, Fighter, Mode, Tuning};
+use sametick_arena::{Command, Content, Entity, Fighter, Mode, Tuning, Weapon};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -102,7 +102,8 @@ fn mode_of(name: &str) -> Mode {
 
 /// Who decides what a player asks for.
 pub(crate) enum Mind {
-    Bot(Box<Bot>),
+    /// And the one weapon that it uses, if it may not choose.
+    Bot(Box<Bot>, Option<Weapon>),
     /// And for how many seconds of its target's run it aims ahead.
     Script(Arc<Scene>, f32),
 }
@@ -120,14 +121,20 @@ impl Mind {
                     SKILLS.into_iter().find(|skill| skill.name == name).unwrap_or(SKILLS[2]);
                 let ways = ways.clone().unwrap_or_else(|| Arc::new(Ways::new(&ground.content)));
                 let seed = trial.seed.wrapping_add(u64::from(player) << 32);
-                Self::Bot(Box::new(Bot::new(skill, seed, ways)))
+                let weapon = match trial.settings.text_of(player, "weapon") {
+                    "rifle" => Some(Weapon::Rifle),
+                    "shotgun" => Some(Weapon::Shotgun),
+                    "launcher" => Some(Weapon::Launcher),
+                    _ => None,
+                };
+                Self::Bot(Box::new(Bot::new(skill, seed, ways)), weapon)
             }
         }
     }
 
     pub(crate) fn role(&self) -> &'static str {
         match self {
-            Self::Bot(_) => "bot",
+            Self::Bot(..) => "bot",
             Self::Script(..) => "script",
         }
     }
@@ -141,7 +148,10 @@ impl Mind {
         [since, tick]: [f32; 2],
     ) -> Command {
         match self {
-            Self::Bot(bot) => bot.think(picture, me, content, since),
+            Self::Bot(bot, weapon) => {
+                let wish = bot.think(picture, me, content, since);
+                Command { weapon: weapon.unwrap_or(wish.weapon), ..wish }
+            }
             Self::Script(scene, 0.0) => scene.think(me, picture, tick),
             Self::Script(scene, ahead) => {
                 let fire = scene.think(me, picture, tick).fire;
