@@ -28,7 +28,8 @@ pub(crate) struct Teller {
     held: Slots,
 }
 
-/// What stands before the entities of a snapshot's parts: what it says, and what else its first part and the others bring.
+/// What stands before the entities of a snapshot's parts: what it says, and what else its first part and the others
+/// bring.
 pub(crate) struct Preface {
     pub(crate) game_id: u8,
     pub(crate) said: Said,
