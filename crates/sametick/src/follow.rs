@@ -14,12 +14,13 @@ use crate::entities::{Entities, Layouts};
 use crate::entity::EntityId;
 use crate::events::{self, Effect, Effects};
 use crate::eye::Eye;
+use crate::fields::Networked;
 use crate::game::{Game, Stride};
 use crate::heading::{Heading, Welcome};
 use crate::health::{Update, Watch};
 use crate::others::{self, Known};
 use crate::predict::PREDICTED_TICKS_MAX;
-use crate::received::ServerTables;
+use crate::received::{ReceivedPart, ServerTables};
 use crate::record::{Layout, Precision};
 use crate::rewind::write_others;
 use crate::sight::History;
@@ -194,33 +195,13 @@ impl<G: Game> SnapshotClient<G> {
         message: &[u8],
     ) -> Result<Option<(Tick, Range<usize>)>, Malformed> {
         let before = self.tables.newest();
-        let is_compact = message.first().is_some_and(|first| first & COMPACT != 0);
-        let (heading, others, part) = if is_compact {
-            let compact = self.compact.as_deref_mut().ok_or(Malformed)?;
-            if message[0] & !COMPACT != self.game_id & !COMPACT {
-                return Ok(None);
-            }
-            let commands = &self.command_layout;
-            let extra = |said: Said, mut bits: BitReader<'_>| {
-                let births = births::read(&mut bits, Tick(said.tick));
-                let others = others::read(&mut bits, commands);
-                bits.finish().map(|()| (births, others))
-            };
-            let (tables, coder) = (&mut self.tables, (compact, self.wire.all()));
-            let read = tables.read_compact(message, coder, self.newest_tick.0, extra)?;
-            let Some((said, brought, part)) = read else { return Ok(None) };
-            let (births, others) = brought.unwrap_or_default();
-            (Heading::of(said, births), others, part)
-        } else {
-            let mut bits = BitReader::new(message);
-            let Some(heading) = Heading::read(&mut bits, self.game_id, self.newest_tick)? else {
-                return Ok(None);
-            };
-            let others = others::read(&mut bits, &self.command_layout);
-            let part = self.tables.read(bits, self.wire.all(), heading.said)?;
-            let Some(part) = part else { return Ok(None) };
-            (heading, others, part)
-        };
+        let read = read_part(
+            (&mut self.tables, self.compact.as_deref_mut()),
+            (self.wire.all(), &self.command_layout),
+            (self.game_id, self.newest_tick),
+            message,
+        )?;
+        let Some((heading, others, part)) = read else { return Ok(None) };
         let Heading { tick, repeated, received, margin, births, .. } = heading;
         let missing = part.number.saturating_sub(before + 1);
         let is_first_part = tick > self.newest_tick;
@@ -422,6 +403,42 @@ impl<G: Game> SnapshotClient<G> {
             }
         }
     }
+}
+
+/// What precedes a part, what others ask for if it is told, and the part.
+type Read<'a, C> = (Heading, Option<Vec<Known<C>>>, ReceivedPart<'a>);
+
+/// Reads a part, plain or compact; none if it is of another game, or cannot be of use.
+fn read_part<'a, C: Networked>(
+    (tables, compact): (&'a mut ServerTables, Option<&mut Compact>),
+    (layouts, commands): (&[Layout], &Layout),
+    (game_id, newest_tick): (u8, Tick),
+    message: &[u8],
+) -> Result<Option<Read<'a, C>>, Malformed> {
+    let first = message.first().copied().unwrap_or(0);
+    if first & COMPACT == 0 {
+        let mut bits = BitReader::new(message);
+        let Some(heading) = Heading::read(&mut bits, game_id, newest_tick)? else {
+            return Ok(None);
+        };
+        let others = others::read(&mut bits, commands);
+        let part = tables.read(bits, layouts, heading.said)?;
+        return Ok(part.map(|part| (heading, others, part)));
+    }
+    let compact = compact.ok_or(Malformed)?;
+    if first & !COMPACT != game_id & !COMPACT {
+        return Ok(None);
+    }
+    let extra = |said: Said, mut bits: BitReader<'_>| {
+        let births = births::read(&mut bits, Tick(said.tick));
+        let others = others::read(&mut bits, commands);
+        bits.finish().map(|()| (births, others))
+    };
+    let read = tables.read_compact(message, (compact, layouts), newest_tick.0, extra)?;
+    Ok(read.map(|(said, brought, part)| {
+        let (births, others) = brought.unwrap_or_default();
+        (Heading::of(said, births), others, part)
+    }))
 }
 
 /// The name of the content that a welcome speaks of.

@@ -214,7 +214,7 @@ impl ServerTables {
         let mut part = find(&self.tables, number).filter(|part| part.chunks.start > 0)?;
         let mut joined = part.clone();
         let mut table = Table::clone(&part.table);
-        let mut past = part.past.each_ref().map(|past| past.as_deref().map(Table::clone));
+        let mut past = part.past.each_ref().map(|past| past.as_deref().cloned());
         while part.chunks.start > 0 {
             let before = find(&self.tables, part.number - 1)?;
             if before.chunks.end != part.chunks.start {

@@ -5,7 +5,6 @@ use crate::authority::{self, CLAIMS_MAX, Claim, Decisions, Trust};
 use crate::births::Births;
 use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::changes::Changes;
-use crate::codec::compact::part::{self, Said};
 use crate::commands::{AHEAD_TICKS_MAX, CommandQueue, read_moments};
 use crate::entities::Layouts;
 use crate::game::{EventKey, Game, Sight, Sights, Turn, Verdict};
@@ -17,17 +16,19 @@ use crate::replay::Recorder;
 use crate::rewind::{self, Screen, Told};
 use crate::sight::{self, History, Moment, Past};
 use crate::slots::Slots;
-use crate::snapshot::{Candidate, ClientBase, Decoded, Frame, Preface, Teller};
+use crate::snapshot::{Candidate, ClientBase, Decoded, Frame, Teller};
 use crate::time::{Span, Time};
 use crate::versions::{VersionId, Versions, WireLayouts};
 use crate::view::Others;
 use crate::world::{PlayerId, Tick, World};
+use head::SnapshotHead;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 #[cfg(feature = "secure")]
 mod bequest;
 mod coming;
+mod head;
 mod recording;
 mod telling;
 
@@ -527,18 +528,6 @@ impl<G: Game> SnapshotServer<G> {
             turn: u64::from(tick.0 / (*snapshot_every).max(1)),
             update_every: G::update_every(&self.world, to),
         };
-        if base.said.is_some() {
-            base.said = Some(head.said());
-        }
-        let others = wants_commands.then_some(&self.others);
-        let (versions, visible) = (&self.versions, &self.visible);
-        let tell = |bits: &mut BitWriter, is_first: bool| {
-            head.write(bits);
-            match others.filter(|_| is_first) {
-                Some(others) => others.write(bits, versions, visible, to),
-                None => bits.write_bool(false),
-            }
-        };
         let recorder = &mut self.recorder;
         let mut send = |number: u64, message: &[u8]| {
             if let Some(recorder) = recorder {
@@ -546,38 +535,11 @@ impl<G: Game> SnapshotServer<G> {
             }
             part(number, message);
         };
-        let (limits, bits) = ((bytes_max, budget_bytes), &mut self.bits);
-        bits.clear();
-        if let Some(teller) = self.teller.as_deref_mut().filter(|_| reads_compact) {
-            let preface = head.preface(bits, |bits| match others {
-                Some(others) => others.write(bits, versions, visible, to),
-                None => bits.write_bool(false),
-            });
-            let preface = (teller, &preface);
-            let mut plain_head = tell;
-            base.write_compact(
-                &mut frame,
-                to,
-                visible,
-                limits,
-                preface,
-                &mut plain_head,
-                bits,
-                &mut send,
-            );
-            return;
-        }
-        tell(bits, true);
-        let mut finished = |number: u64, bits: &mut BitWriter, more: bool| {
-            if let Ok(message) = bits.finish() {
-                send(number, message);
-            }
-            if more {
-                bits.clear();
-                tell(bits, false);
-            }
-        };
-        base.write(&mut frame, to, visible, limits, &mut finished, bits);
+        let others = wants_commands.then_some(&self.others);
+        let teller = self.teller.as_deref_mut().filter(|_| reads_compact);
+        let limits = (bytes_max, budget_bytes);
+        let viewer = (to, &self.visible, others);
+        head.tell((base, teller), &mut frame, viewer, limits, &mut self.bits, &mut send);
     }
 
     /// Begins another game with those who are here: another map, other content. Each is told anew.
@@ -611,62 +573,6 @@ fn find<G: Game>(players: &mut [Player<G>], id: PlayerId) -> Option<&mut Player<
     let search = || players.binary_search_by_key(&id, |player| player.id).ok();
     let index = if is_there { likely } else { search()? };
     players.get_mut(index)
-}
-
-/// What precedes each part of a snapshot.
-struct SnapshotHead<'a> {
-    game_id: u8,
-    tick: Tick,
-    repeated: u32,
-    margin: i64,
-    received: u32,
-    births: &'a Births,
-}
-
-impl SnapshotHead<'_> {
-    /// What it says in the compact codec, as it goes before each part.
-    fn said(&self) -> Said {
-        Said {
-            tick: self.tick.0,
-            repeated: self.repeated % part::REPEATED_COUNT,
-            margin: self.margin as u32,
-            received: self.received,
-        }
-    }
-
-    /// The same with what else parts bring; `others` writes what others ask for, or that nothing is said of that.
-    fn preface(&self, bits: &mut BitWriter, others: impl Fn(&mut BitWriter)) -> Preface {
-        let Self { tick, births, .. } = self;
-        let mut extra = |is_first: bool| {
-            bits.clear();
-            bits.write_bool(!births.is_empty());
-            if !births.is_empty() {
-                births.write(bits, *tick);
-            }
-            if is_first {
-                others(bits)
-            } else {
-                bits.write_bool(false)
-            }
-            // Two bits are what is said when there is nothing.
-            (bits.bits_written() > 2).then(|| part::extra_of(bits))
-        };
-        Preface { game_id: self.game_id, said: self.said(), extra: [extra(true), extra(false)] }
-    }
-
-    fn write(&self, bits: &mut BitWriter) {
-        let Self { game_id, tick, repeated, margin, received, births } = self;
-        let low = u64::from(tick.0) & TICK_MASK;
-        let game = u64::from(SNAPSHOT) | u64::from(*game_id) << 8;
-        let repeated = (u64::from(*repeated) % (1 << REPEATED_BITS)) << TICK_BITS;
-        bits.write(game | (low | repeated) << 16, 16 + TICK_BITS + REPEATED_BITS);
-        let has_births = u64::from(!births.is_empty()) << (15 + RECEIVED_BITS);
-        let early = *margin as u64 | u64::from(*received) << 15;
-        bits.write(early | has_births, 16 + RECEIVED_BITS);
-        if !births.is_empty() {
-            births.write(bits, *tick);
-        }
-    }
 }
 
 /// How many microseconds a moment lies ahead; below zero, behind.

@@ -415,6 +415,7 @@ struct Told {
     base: ClientBase,
     turn: u64,
     teller: Option<Teller>,
+    bytes_max: usize,
 }
 
 impl Told {
@@ -423,7 +424,7 @@ impl Told {
         (0..crates).for_each(|colour| _ = world.spawn(Crate { colour: colour as u8 }));
         let base = ClientBase::new(Base::Common, Vec::new());
         let (layouts, versions) = (Layouts::of::<Entity>(), Versions::default());
-        Self { world, layouts, versions, base, turn: 0, teller: None }
+        Self { world, layouts, versions, base, turn: 0, teller: None, bytes_max: 1100 }
     }
 
     fn paint(&mut self, is_painted: impl Fn(usize) -> bool) {
@@ -441,15 +442,13 @@ impl Told {
             &Slots::default(),
             usize::MAX / 16,
             |part| {
-                assert!(part.len() <= Self::BYTES_MAX, "a part of {} bytes", part.len());
+                assert!(part.len() <= 1100, "a part of {} bytes", part.len());
                 parts.push(part.len());
             },
         );
         self.base.acknowledge(Decoded { newest, before: u64::MAX });
         parts
     }
-
-    const BYTES_MAX: usize = 1100;
 
     /// Hands out the parts of the snapshot of this turn, but for those who are hidden; gives the number of the last.
     fn write(
@@ -475,20 +474,18 @@ impl Told {
             update_every: |entity: EntityId| every(entity.slot()),
         };
         let mut newest = 0;
-        let bits = &mut BitWriter::growing(2 * Self::BYTES_MAX);
-        let limits = (Self::BYTES_MAX, budget_bytes);
+        let bits = &mut BitWriter::growing(2 * self.bytes_max);
+        let limits = (self.bytes_max, budget_bytes);
         if let Some(teller) = &mut self.teller {
             let said = Said { tick: 3 * self.turn as u32, ..Said::default() };
             let preface = Preface { game_id: 1, said, extra: [None, None] };
             self.base.write_compact(
                 &mut frame,
-                PlayerId(0),
-                &visible,
+                (PlayerId(0), &visible),
                 limits,
                 (teller, &preface),
-                &mut |bits, _| bits.write(1, 8),
-                bits,
-                &mut |number, part| {
+                (bits, &mut |bits: &mut BitWriter, _| bits.write(1, 8)),
+                &mut |number, part: &[u8]| {
                     each(part);
                     newest = number;
                 },
@@ -566,8 +563,9 @@ fn a_part_whose_base_was_only_said_to_be_there_is_passed_over_and_is_not_malform
 fn what_comes_into_sight_is_shown_as_it_is(
     seed: u64,
     (loss, budget): (f64, usize),
-    is_compact: bool,
+    compact_bytes_max: Option<usize>,
 ) {
+    let is_compact = compact_bytes_max.is_some();
     const CRATES: usize = 400;
     const SNAPSHOTS_UNDER_WAY: usize = 2;
     let mut dice = Dice::new(seed, 1);
@@ -575,7 +573,8 @@ fn what_comes_into_sight_is_shown_as_it_is(
     let wire = WireLayouts::new(&told.layouts);
     let mut tables = ServerTables::new(Table::default(), is_compact);
     let mut coder = compact::coder(&wire);
-    if is_compact {
+    if let Some(bytes_max) = compact_bytes_max {
+        told.bytes_max = bytes_max;
         told.teller = Some(Teller::new(compact::coder(&wire)));
         told.base = ClientBase::new(Base::Common, Vec::new()).with_past();
     }
@@ -622,9 +621,9 @@ fn what_comes_into_sight_is_shown_as_it_is(
 #[test]
 fn who_comes_into_sight_is_shown_as_it_is_and_who_is_told_of_rarely_no_older_than_its_turns() {
     for seed in 1..=4 {
-        what_comes_into_sight_is_shown_as_it_is(seed, (0.0, usize::MAX / 16), false);
-        what_comes_into_sight_is_shown_as_it_is(seed, (0.1, usize::MAX / 16), false);
-        what_comes_into_sight_is_shown_as_it_is(seed, (0.1, 700), false);
+        what_comes_into_sight_is_shown_as_it_is(seed, (0.0, usize::MAX / 16), None);
+        what_comes_into_sight_is_shown_as_it_is(seed, (0.1, usize::MAX / 16), None);
+        what_comes_into_sight_is_shown_as_it_is(seed, (0.1, 700), None);
     }
 }
 

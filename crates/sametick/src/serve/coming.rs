@@ -28,7 +28,7 @@ impl<G: Game> SnapshotServer<G> {
     /// Lets a player in from the next tick on, and gives the message that tells it so.
     pub(crate) fn join(&mut self, id: PlayerId) -> Vec<u8> {
         let tables = self.teller.as_ref().filter(|_| self.rates.base == Base::Common);
-        let tables = tables.map(|teller| teller.compact.tables().hash());
+        let tables = tables.map(|teller| teller.tables_hash);
         let base = ClientBase::new(self.rates.base, self.loaded.clone());
         self.players.push(Player {
             id,

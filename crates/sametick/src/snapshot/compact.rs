@@ -3,8 +3,8 @@
 
 use super::past::Remnant;
 use super::{
-    Back, CHUNK_SLOTS, ClientBase, Frame, Own, SentTable, TABLES_MAX, chunk_of, different, fits,
-    places, places_of,
+    Back, CHUNK_SLOTS, Candidate, ClientBase, Frame, Own, SentTable, TABLES_MAX, chunk_of,
+    different, fits, places, places_of,
 };
 use crate::bits::BitWriter;
 use crate::codec::compact::Compact;
@@ -19,6 +19,8 @@ use std::ops::Range;
 #[derive(Debug)]
 pub(crate) struct Teller {
     pub(crate) compact: Compact,
+    /// What names its tables.
+    pub(crate) tables_hash: u64,
     /// By chunk, who is carried.
     members: Vec<u32>,
     /// What the client will have.
@@ -26,7 +28,8 @@ pub(crate) struct Teller {
     held: Slots,
 }
 
-/// What stands before the entities of a snapshot's parts: what it says, and what else its first part and the others bring.
+/// What stands before the entities of a snapshot's parts: what it says, and what else its first part and the others
+/// bring.
 pub(crate) struct Preface {
     pub(crate) game_id: u8,
     pub(crate) said: Said,
@@ -39,23 +42,29 @@ const TIGHTER: usize = 2;
 impl Teller {
     pub(crate) fn new(compact: Compact) -> Self {
         let (members, next, held) = Default::default();
-        Self { compact, members, next, held }
+        Self { tables_hash: compact.tables().hash(), compact, members, next, held }
+    }
+
+    /// Takes these for who is carried.
+    fn carry(&mut self, candidates: &[Candidate], chunks: usize) {
+        self.members.clear();
+        self.members.resize(chunks, 0);
+        for candidate in candidates {
+            self.members[candidate.chunk] |= candidate.change.members;
+        }
     }
 }
 
 impl ClientBase {
     /// As [`write`](ClientBase::write). A part that is shorter without the coder goes as plain does, and then
     /// `plain_head` writes what precedes it; the part is told whether it is the first.
-    #[allow(clippy::too_many_arguments)]
     pub(crate) fn write_compact(
         &mut self,
         frame: &mut Frame<'_, impl Fn(EntityId) -> u32>,
-        viewer: PlayerId,
-        visible: &Slots,
+        (viewer, visible): (PlayerId, &Slots),
         (bytes_max, budget_bytes): (usize, usize),
         (teller, preface): (&mut Teller, &Preface),
-        plain_head: &mut impl FnMut(&mut BitWriter, bool),
-        bits: &mut BitWriter,
+        (bits, plain_head): (&mut BitWriter, &mut impl FnMut(&mut BitWriter, bool)),
         part: &mut impl FnMut(u64, &[u8]),
     ) {
         self.snapshots += 1;
@@ -86,18 +95,9 @@ impl ClientBase {
                 bits.clear();
                 plain_head(bits, is_first);
                 let room = (8 * bytes_max).saturating_sub(bits.bits_written());
-                end = self.choose_some(
-                    frame,
-                    (own, visible),
-                    from..chunks,
-                    &now,
-                    (tighter * room, tighter * budget_bits),
-                );
-                teller.members.clear();
-                teller.members.resize(chunks, 0);
-                for candidate in frame.candidates.iter() {
-                    teller.members[candidate.chunk] |= candidate.change.members;
-                }
+                let rooms = (tighter * room, tighter * budget_bits);
+                end = self.choose_some(frame, (own, visible), from..chunks, &now, rooms);
+                teller.carry(frame.candidates, chunks);
                 let bytes = if tighter > 1 { bytes } else { bytes_max };
                 let chosen = (from..end, bytes, is_first);
                 is_written =
@@ -186,7 +186,7 @@ impl ClientBase {
         (teller, preface): (&mut Teller, &Preface),
         (chunks, bytes_max, is_first): (Range<usize>, usize, bool),
     ) -> bool {
-        let Teller { compact, members, next, held } = teller;
+        let Teller { compact, members, next, held, .. } = teller;
         next.versions.clone_from(&now.versions);
         next.visible.clone_from(&now.visible);
         held.clear();

@@ -74,7 +74,8 @@ impl Told {
     }
 }
 
-/// A part's name and that of its base: so many parts back, none if the map as loaded, and whether with those joined to it.
+/// A part's name and that of its base: so many parts back, none if the map as loaded, and whether with those joined to
+/// it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Name {
     pub(crate) number: u64,

@@ -102,7 +102,7 @@ pub(crate) struct Memory {
     order: Vec<u16>,
     keys: Vec<u8>,
     heads: Vec<(u16, Head)>,
-    recent: Vec<Box<[Recent; ROW_WORDS]>>,
+    recent: Vec<[Recent; ROW_WORDS]>,
     row: Box<Row>,
     held: HeldModels,
 }
@@ -146,7 +146,7 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
         port: &'a mut P,
     ) -> Self {
         memory.space.clear();
-        memory.recent.resize_with(layouts.len(), || Box::new([Recent::default(); ROW_WORDS]));
+        memory.recent.resize(layouts.len(), [Recent::default(); ROW_WORDS]);
         for (recent, layout) in memory.recent.iter_mut().zip(layouts) {
             recent[..layout.len()].fill(Recent::default());
         }

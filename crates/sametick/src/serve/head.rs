@@ -1,0 +1,108 @@
+//! What precedes each part of a snapshot, plain or compact.
+
+use super::{RECEIVED_BITS, REPEATED_BITS, SNAPSHOT, TICK_BITS, TICK_MASK};
+use crate::births::Births;
+use crate::bits::BitWriter;
+use crate::codec::compact::part::{self, Said};
+use crate::entity::EntityId;
+use crate::others;
+use crate::slots::Slots;
+use crate::snapshot::{ClientBase, Frame, Preface, Teller};
+use crate::world::{PlayerId, Tick};
+
+/// What precedes each part of a snapshot.
+pub(super) struct SnapshotHead<'a> {
+    pub(super) game_id: u8,
+    pub(super) tick: Tick,
+    pub(super) repeated: u32,
+    pub(super) margin: i64,
+    pub(super) received: u32,
+    pub(super) births: &'a Births,
+}
+
+/// Who is told: the player, whom it may see, and what others ask for if it wants to know.
+type Viewer<'a> = (PlayerId, &'a Slots, Option<&'a others::Commands>);
+
+impl SnapshotHead<'_> {
+    /// Writes all parts of a snapshot, each with this before it, and sends them: compact ones if there is a teller.
+    pub(super) fn tell(
+        &self,
+        (base, teller): (&mut ClientBase, Option<&mut Teller>),
+        frame: &mut Frame<'_, impl Fn(EntityId) -> u32>,
+        (to, visible, others): Viewer<'_>,
+        limits: (usize, usize),
+        bits: &mut BitWriter,
+        send: &mut impl FnMut(u64, &[u8]),
+    ) {
+        if base.said.is_some() {
+            base.said = Some(self.said());
+        }
+        let versions = frame.versions;
+        let tell_others = |bits: &mut BitWriter, is_first: bool| match others {
+            Some(others) if is_first => others.write(bits, versions, visible, to),
+            _ => bits.write_bool(false),
+        };
+        let mut begin = |bits: &mut BitWriter, is_first: bool| {
+            self.write(bits);
+            tell_others(bits, is_first);
+        };
+        bits.clear();
+        if let Some(teller) = teller {
+            let preface = self.preface(bits, tell_others);
+            let told = (teller, &preface);
+            base.write_compact(frame, (to, visible), limits, told, (bits, &mut begin), send);
+            return;
+        }
+        begin(bits, true);
+        let mut finished = |number: u64, bits: &mut BitWriter, more: bool| {
+            if let Ok(message) = bits.finish() {
+                send(number, message);
+            }
+            if more {
+                bits.clear();
+                begin(bits, false);
+            }
+        };
+        base.write(frame, to, visible, limits, &mut finished, bits);
+    }
+
+    /// What it says in the compact codec, as it goes before each part.
+    fn said(&self) -> Said {
+        Said {
+            tick: self.tick.0,
+            repeated: self.repeated % part::REPEATED_COUNT,
+            margin: self.margin as u32,
+            received: self.received,
+        }
+    }
+
+    /// The same with what else parts bring; `others` writes what others ask for, or that nothing is said of that.
+    fn preface(&self, bits: &mut BitWriter, others: impl Fn(&mut BitWriter, bool)) -> Preface {
+        let Self { tick, births, .. } = self;
+        let mut extra = |is_first: bool| {
+            bits.clear();
+            bits.write_bool(!births.is_empty());
+            if !births.is_empty() {
+                births.write(bits, *tick);
+            }
+            others(bits, is_first);
+            // Two bits are what is said when there is nothing.
+            (bits.bits_written() > 2).then(|| part::extra_of(bits))
+        };
+        Preface { game_id: self.game_id, said: self.said(), extra: [extra(true), extra(false)] }
+    }
+
+    fn write(&self, bits: &mut BitWriter) {
+        let Self { game_id, tick, repeated, margin, received, births } = self;
+        let low = u64::from(tick.0) & TICK_MASK;
+        let game = u64::from(SNAPSHOT) | u64::from(*game_id) << 8;
+        let repeated = (u64::from(*repeated) % (1 << REPEATED_BITS)) << TICK_BITS;
+        bits.write(game | (low | repeated) << 16, 16 + TICK_BITS + REPEATED_BITS);
+        let has_births = u64::from(!births.is_empty()) << (15 + RECEIVED_BITS);
+        let early = *margin as u64 | u64::from(*received) << 15;
+        bits.write(early | has_births, 16 + RECEIVED_BITS);
+        if !births.is_empty() {
+            births.write(bits, *tick);
+        }
+    }
+}
