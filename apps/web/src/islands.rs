@@ -4,7 +4,6 @@
 mod locked;
 #[cfg(target_arch = "wasm32")]
 mod outside;
-mod saved;
 #[cfg(target_arch = "wasm32")]
 mod stage;
 mod words;
@@ -110,7 +109,7 @@ impl Contest {
 
     /// A contest that was saved.
     pub(crate) fn load(file: &[u8], ping: Span) -> Option<Self> {
-        let (content, seed, world) = saved::read(file)?;
+        let (content, seed, world) = sametick_islands::load_contest(file).ok()?;
         let locked = Locked::new(&content, seed, Some(world), ping);
         Some(Self::over(Box::new(locked), content))
     }

@@ -208,12 +208,13 @@ impl Court<'_> {
         if !self.content.springs().contains(&request.place) {
             return Err(Denial::NoSpring);
         }
+        // First, so that nothing is told of springs where nobody can go.
+        if !self.can_reach(&group, request.place) {
+            return Err(Denial::Unreachable);
+        }
         let there = workers_at(self.world, self.census, request.place);
         let others = there.iter().filter(|id| !group.contains(id)).count();
-        if others + group.len() > SPRING_WORKERS_MAX {
-            return Err(Denial::SpringIsFull);
-        }
-        if self.can_reach(&group, request.place) { Ok(()) } else { Err(Denial::Unreachable) }
+        if others + group.len() > SPRING_WORKERS_MAX { Err(Denial::SpringIsFull) } else { Ok(()) }
     }
 
     fn build(&self, player: PlayerId, seat: u8, request: &Request) -> Result<(), Denial> {
@@ -231,13 +232,13 @@ impl Court<'_> {
         if self.census.buildings(seat) >= BUILDINGS_MAX {
             return Err(Denial::TooMany);
         }
-        let site = if request.building == BuildingKind::Bridge {
-            self.bridge_site(request)?
+        if request.building == BuildingKind::Bridge {
+            let shore = self.bridge_site(request)?;
+            if !self.can_reach(&group, shore) {
+                return Err(Denial::Unreachable);
+            }
         } else {
-            self.building_site(request.place)?
-        };
-        if !self.can_reach(&group, site) {
-            return Err(Denial::Unreachable);
+            self.building_site(&group, request.place)?;
         }
         self.afford(seat, planned(seat, request).cost())
     }
@@ -253,15 +254,19 @@ impl Court<'_> {
         self.world.all::<Building>().find(|(_, plan)| is_it(plan)).map(|(id, _)| id)
     }
 
-    fn building_site(&self, place: Cell) -> Result<Cell, Denial> {
+    fn building_site(&self, group: &[EntityId], place: Cell) -> Result<(), Denial> {
         if !self.content.is_inside(place) || !self.content.is_land(place) {
             return Err(Denial::NotOnLand);
+        }
+        // Before it is told what stands there.
+        if !self.can_reach(group, place) {
+            return Err(Denial::Unreachable);
         }
         let mut buildings =
             self.world.all::<Building>().filter(|(_, one)| one.kind != BuildingKind::Bridge);
         let is_taken = buildings.any(|(_, one)| one.cell.apart(place) <= 1)
             || self.content.springs().iter().any(|spring| spring.apart(place) <= 1);
-        if is_taken { Err(Denial::Occupied) } else { Ok(place) }
+        if is_taken { Err(Denial::Occupied) } else { Ok(()) }
     }
 
     /// Where the bridge begins: the worker stands there.

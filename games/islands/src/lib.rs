@@ -33,6 +33,7 @@
 //! | `census`, `sight` | who is there, and who sees whom |
 //! | [`bot`] | players without hands |
 //! | [`theatre`] | the scene that the theatre shows of it |
+//! | `saved` | a contest as bytes, for a file |
 //! | `trace` | a contest of bots, for comparing machines |
 
 pub mod bot;
@@ -49,6 +50,7 @@ mod place;
 mod realm;
 mod request;
 mod requests;
+mod saved;
 mod sight;
 mod squad;
 mod tables;
@@ -71,6 +73,7 @@ pub use orders::{BEAT_WAYS_PER_PLAYER_MAX, WAYS_PER_PLAYER_MAX};
 pub use place::{Cell, DIRECTIONS, Link, Mark, SIDE_MAX, SUB, Spot};
 pub use realm::{BUILDINGS_MAX, CRYSTALS_MAX, GRAINS, Realm, UNITS_EACH_MAX, UNITS_MAX};
 pub use request::{Denial, GROUP_MAX, Request, Verb};
+pub use saved::{SAVED_BYTES_MAX, load_contest, save_contest};
 pub use sight::{BLOCK_CELLS, Sight};
 pub use squad::{POINTS_MAX, Squad};
 pub use tables::{BuildingKind, BuildingTable, UnitKind, UnitTable};

@@ -10,6 +10,7 @@ use crate::health::BEAT_TICKS;
 use crate::islands::Entity;
 use crate::orders::Field;
 use crate::place::{Link, SIDE_MAX, SUB, Spot};
+use crate::sight::Sight;
 use crate::squad::{Squad, moment};
 use crate::tables::{BuildingKind, UnitKind};
 use crate::unit::{self, Unit};
@@ -211,11 +212,24 @@ impl Field<'_> {
             }
             if squad.halt > 0 {
                 if self.clock.saturating_sub(u32::from(squad.halt)) >= HALT_TICKS {
-                    self.change(id, |squad, clock| squad.resume(clock));
+                    self.resume(ground, id, &squad);
                 }
             } else if self.clock.saturating_sub(u32::from(squad.since)) >= CHASE_TICKS {
-                self.chase(ground, link, &squad, bodies);
+                self.chase(ground, id, &squad, bodies);
             }
+        }
+    }
+
+    /// Lets a squad that stopped go on; if a bridge ahead fell meanwhile, by another way.
+    fn resume(&mut self, ground: &Ground, id: EntityId, squad: &Squad) {
+        let mut legs = squad.legs_ahead(self.clock);
+        if squad.flies || legs.all(|(from, to)| ground.is_clear(from, to)) {
+            return self.change(id, |squad, clock| squad.resume(clock));
+        }
+        let (link, errand) = (Link::to(id), self.errand(Link::to(id)));
+        let what = (errand.job, errand.aim);
+        if !self.order(ground, link, what, errand.goal) {
+            self.rest(link, what);
         }
     }
 
@@ -247,10 +261,15 @@ impl Field<'_> {
         members.iter().filter(in_range).count() * 2 >= members.len()
     }
 
-    /// Goes for what it was told to, or to meet an enemy who is near.
-    fn chase(&mut self, ground: &Ground, link: Link, squad: &Squad, bodies: &Bodies) {
+    /// Goes for what it was told to while its owner sees that, or to meet an enemy who is near.
+    fn chase(&mut self, ground: &Ground, id: EntityId, squad: &Squad, bodies: &Bodies) {
+        let link = Link::to(id);
         let errand = self.errand(link);
         let aim = bodies.all.get(&errand.aim).filter(|_| errand.job == Job::Attack);
+        let aim = aim.filter(|aim| {
+            let owner = self.world.owner(id);
+            owner.is_some_and(|owner| Sight::of(self.world, owner).sees(aim.spot))
+        });
         let near = || bodies.nearest(squad.spot(self.clock), squad.seat, CHASE_REACH);
         let Some(enemy) = aim.copied().or_else(near) else { return };
         let order =

@@ -13,7 +13,7 @@ use crate::realm::{RATE_MAX, UNITS_EACH_MAX};
 use crate::squad::{Squad, moment};
 use crate::tables::{BuildingKind, UnitKind};
 use crate::unit::{SQUAD_PLACES, Unit};
-use crate::ways::Ground;
+use crate::ways::{GOAL_REACH, Ground};
 use sametick::{EntityId, PlayerId};
 
 /// How near a builder must be, in spots.
@@ -49,7 +49,11 @@ impl Field<'_> {
         altars.for_each(|(_, altar)| rates[usize::from(altar.seat) % SEATS_MAX] = ALTAR_RATE);
         for (_, errand) in self.world.all::<Errand>().filter(|(_, one)| one.job == Job::Gather) {
             let squad = self.census.squad(self.world, errand.squad);
-            if let Some(squad) = squad.filter(|squad| squad.is_there(self.clock)) {
+            // Who stands elsewhere waits for a way.
+            let is_at_work = |squad: &&Squad| {
+                squad.is_there(self.clock) && squad.end().cell().apart(errand.goal) <= GOAL_REACH
+            };
+            if let Some(squad) = squad.filter(is_at_work) {
                 rates[usize::from(squad.seat) % SEATS_MAX] +=
                     self.census.members(errand.squad).len() as u8;
             }

@@ -1,6 +1,7 @@
 //! `play --game islands --join`: a bot in somebody's contest, without a screen, over UDP or TCP.
 
 use super::{LOOKS_EVERY, letter};
+use crate::crew::tally::words;
 use crate::stop::Stop;
 use crate::{address, tokens};
 use anyhow::{Context, bail};
@@ -15,8 +16,6 @@ use serde_json::json;
 /// What a link over TCP begins with, and what says that it is none.
 const TCP: &str = "tcp://";
 const UDP: &str = "udp://";
-/// Whoever has not answered by then is not there.
-const ANSWERS_WITHIN: Span = Span::seconds(10);
 /// How long a goodbye may take.
 const GOODBYE: Span = Span::seconds(1);
 
@@ -62,31 +61,13 @@ impl Visit<'_> {
             let now = clock.now();
             drive_event_client::<Islands>(&mut client, &mut link, to, now);
             for event in client.take_events() {
-                match event {
-                    EventClientEvent::Joined(me) => {
-                        joined_at = Some(now);
-                        let seat = letter(me.0 as u8);
-                        self.say(
-                            "joined",
-                            &format!("joined {} as {seat}", self.to),
-                            &json!({ "player": me.0 }),
-                        )?;
-                    }
-                    EventClientEvent::Mismatched { .. } => bail!(
-                        "{} plays another map than this one: give its --players, --seed and --war",
-                        self.to
-                    ),
-                    EventClientEvent::Denied(why) => bail!("{} lets nobody in: {why:?}", self.to),
-                    EventClientEvent::Left(_) => {}
-                }
+                let has_joined = self.heed(event, joined_at.is_some())?;
+                joined_at = joined_at.or(has_joined.then_some(now));
             }
             let has_played = joined_at.zip(self.seconds);
             let is_end = has_played.is_some_and(|(at, s)| now - at >= Span::seconds(s.into()));
             if is_end || stop.is_asked() || client.is_over() {
                 break;
-            }
-            if joined_at.is_none() && now - Time::ZERO >= ANSWERS_WITHIN {
-                bail!("{} does not answer: is `sametick play --game islands` there?", self.to);
             }
             let me = client.me();
             if let Some((world, me)) = client.shown(now).zip(me)
@@ -117,6 +98,30 @@ impl Visit<'_> {
             "ticks": ticks, "units": units, "asked": asked, "granted": granted, "over": is_over,
         });
         self.say("stopped", &text, &facts)
+    }
+
+    /// Tells of what happened; says whether that was joining.
+    fn heed(&self, event: EventClientEvent, is_in: bool) -> anyhow::Result<bool> {
+        match event {
+            EventClientEvent::Joined(me) => {
+                let text = format!("joined {} as {}", self.to, letter(me.0 as u8));
+                self.say("joined", &text, &json!({ "player": me.0 }))?;
+                return Ok(true);
+            }
+            EventClientEvent::Mismatched { .. } => bail!(
+                "{} plays another map than this one: give its --players, --seed and --war",
+                self.to
+            ),
+            EventClientEvent::Denied(why) => bail!("{} lets nobody in: {why:?}", self.to),
+            EventClientEvent::Left(reason) if is_in => {
+                let why = words(&format!("{reason:?}"));
+                self.say("left", &format!("left: {why}"), &json!({ "reason": why }))?;
+            }
+            EventClientEvent::Left(_) => {
+                bail!("{} does not answer: is `sametick play --game islands` there?", self.to)
+            }
+        }
+        Ok(false)
     }
 
     fn say(&self, event: &str, text: &str, facts: &serde_json::Value) -> anyhow::Result<()> {

@@ -1,7 +1,7 @@
 //! An event-locked contest inside the page: a server, bots as clients like any other, and the library's simulated
 //! network between them, with the hand's own line as long as is wished.
 
-use super::{BLENDING, Road, saved};
+use super::{BLENDING, Road};
 use sametick::eventlock::{Denial, EventClient, EventRates, EventServer};
 use sametick::network::{Conditions, Host, Network};
 use sametick::secure::Random;
@@ -197,7 +197,7 @@ impl Road for Locked {
     }
 
     fn save(&self) -> Option<Vec<u8>> {
-        Some(saved::write(&self.content, self.seed, self.server.world()))
+        Some(sametick_islands::save_contest(&self.content, self.seed, self.server.world()))
     }
 
     fn me(&self) -> PlayerId {

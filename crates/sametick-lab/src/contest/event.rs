@@ -5,7 +5,7 @@ use super::{Census, Contest, LOOK, Screens, Seen};
 use crate::play::Seeded;
 use sametick::eventlock::{EventClient, EventRates, EventServer};
 use sametick::network::{Host, Network};
-use sametick::{Dice, Span, Time};
+use sametick::{Dice, Span, Time, World};
 use sametick_islands::bot::Bot;
 use sametick_islands::{Content, Islands, TICK};
 use std::collections::VecDeque;
@@ -59,7 +59,7 @@ pub(super) fn play(contest: &Contest) -> Seen {
         let at = now - Time::ZERO;
         stage.drive(now, at, contest.counts(at), &content);
         for client in 0..stage.clients.len() - 1 {
-            let Some((tick, _)) = stage.clients[client].tick_at(now) else { continue };
+            let Some(tick) = stage.clients[client].shown(now).map(World::tick) else { continue };
             let still = screens.look(at, client, tick.0);
             stall = stall.max(if contest.counts(at) { still } else { 0 });
         }
@@ -82,7 +82,7 @@ pub(super) fn play(contest: &Contest) -> Seen {
         traffic: stage.traffic,
         units_alive_min: census.least.unwrap_or(0),
         units_under_fire_mean: census.under_fire_mean(),
-        stall_ticks_others_max: stall,
+        stall_ticks_others_max: stall.max(screens.still(now - Time::ZERO, stage.clients.len() - 1)),
         verified: verified && compared == asked,
     }
 }

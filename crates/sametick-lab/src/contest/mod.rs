@@ -148,11 +148,18 @@ impl Screens {
             return 0;
         }
         self.0[client] = (tick, at);
-        let stood = if before == 0 { Span::ZERO } else { at - since };
-        // One tick it is meant to stand, and between two looks nobody knows.
-        let still = stood - TICK - LOOK;
-        still.as_micros().div_ceil(TICK.as_micros()) as u32
+        if before == 0 { 0 } else { whole_ticks(at - since) }
     }
+
+    /// For how many whole ticks any of the first screens has stood still at the end.
+    fn still(&self, at: Span, count: usize) -> u32 {
+        self.0.iter().take(count).map(|(_, since)| whole_ticks(at - *since)).max().unwrap_or(0)
+    }
+}
+
+/// One tick a screen is meant to stand, and between two looks nobody knows.
+fn whole_ticks(stood: Span) -> u32 {
+    (stood - TICK - LOOK).as_micros().div_ceil(TICK.as_micros()) as u32
 }
 
 /// How often everything is driven.

@@ -3,8 +3,8 @@
 use super::{Census, Contest, LOOK, Screens, Seen};
 use crate::play::Seeded;
 use sametick::{
-    Client, Dice, EntityId, Game, Layouts, Others, Rates, Rewinding, Server, Slots, Table,
-    Time, View, World,
+    Client, Dice, EntityId, Game, Layouts, Others, Rates, Rewinding, Server, Slots, Table, Time,
+    View, World,
 };
 use sametick_islands::bot::Bot;
 use sametick_islands::{Content, Entity, Islands, TICK};

@@ -38,6 +38,8 @@ pub(super) struct Purse {
 const PURSE_MICROS_MAX: i64 = 1_000_000;
 /// A packet that goes out anyway takes news along while no more than this is owed.
 const DEBT_MICROS_MAX: i64 = 1_000_000;
+/// Nobody waits longer for news than this: what a first telling costs beyond is forgiven.
+const OWED_MICROS_MAX: i64 = 5_000_000;
 /// What a channel counts for each packet that is not of the budget: the headers of IP and UDP.
 const BENEATH_BYTES: u64 = 28;
 
@@ -59,7 +61,8 @@ impl Purse {
         let spent =
             sent_bytes.saturating_sub(self.sent_bytes) * 1_000_000 / bytes_per_second.max(1);
         let passed = (now - self.at).as_micros();
-        self.micros = (self.micros + passed as i64 - spent as i64).min(PURSE_MICROS_MAX);
+        let left = self.micros + passed as i64 - spent as i64;
+        self.micros = left.clamp(-OWED_MICROS_MAX, PURSE_MICROS_MAX);
         (self.at, self.sent_bytes) = (now, sent_bytes);
         self.micros >= if goes_anyway { -DEBT_MICROS_MAX } else { 0 }
     }

@@ -113,7 +113,9 @@ pub struct RequestNumber(pub u32);
 pub struct RequestAnswer {
     /// Which one.
     pub number: RequestNumber,
-    /// The tick it took effect in, or why it did not.
+    /// The tick it took effect in, or why it did not. It is judged by the world before that tick: where two ask in
+    /// one tick for what only one can have, both are told so, the rules give it to one, and the other sees that it
+    /// has not got it.
     pub verdict: Result<Tick, Denial>,
 }
 

@@ -273,11 +273,12 @@ impl<G: Requests> EventServer<G> {
         &self.content
     }
 
-    /// The game's time: zero at tick zero. What clients' clocks follow.
+    /// The game's time: zero at tick zero. What clients' clocks follow. At [`TICK_LAST`] it stands.
     pub fn time(&self, now: Time) -> Time {
         let (at, tick) = self.began;
         let passed = if self.is_held { Span::ZERO } else { now - at };
-        Time::ZERO + self.rates.tick_length * u64::from(tick.0) + passed
+        let last = Time::ZERO + self.rates.tick_length * u64::from(TICK_LAST.0);
+        (Time::ZERO + self.rates.tick_length * u64::from(tick.0) + passed).min(last)
     }
 
     /// What happened since this was last asked.

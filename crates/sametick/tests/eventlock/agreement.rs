@@ -177,7 +177,7 @@ fn a_budget_is_kept_and_everyone_is_still_told_all() {
         (sent(&party) - before) / 60
     };
     let (free, bound) = (busy(None), busy(Some(200)));
-    // Acknowledgements on their own and the time are not of the budget.
+    // What goes out anyway may owe a little.
     assert!(
         bound < 250 && free > 2 * bound,
         "{bound} bytes a second with a budget, {free} without"
