@@ -49,9 +49,11 @@ impl Field<'_> {
         altars.for_each(|(_, altar)| rates[usize::from(altar.seat) % SEATS_MAX] = ALTAR_RATE);
         for (_, errand) in self.world.all::<Errand>().filter(|(_, one)| one.job == Job::Gather) {
             let squad = self.census.squad(self.world, errand.squad);
-            // Who stands elsewhere waits for a way.
+            // Who stands elsewhere waits for a way, or has none.
             let is_at_work = |squad: &&Squad| {
-                squad.is_there(self.clock) && squad.end().cell().apart(errand.goal) <= GOAL_REACH
+                squad.is_there(self.clock)
+                    && self.content.springs().contains(&errand.goal)
+                    && squad.end().cell().apart(errand.goal) <= GOAL_REACH
             };
             if let Some(squad) = squad.filter(is_at_work) {
                 rates[usize::from(squad.seat) % SEATS_MAX] +=

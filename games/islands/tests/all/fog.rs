@@ -3,8 +3,8 @@
 use crate::stage::{Stage, bots, think};
 use sametick::{EntityId, Game, PlayerId, Slots, World};
 use sametick_islands::{
-    Building, BuildingKind, Cell, Content, Denial, Entity, Health, Islands, Opening, Request, SUB,
-    Spot, Squad, UnitKind, foresee, judge,
+    Building, BuildingKind, Cell, Content, Denial, Entity, Errand, Health, Islands, Job, Opening,
+    Request, SUB, Sight, Spot, Squad, UnitKind, foresee, judge,
 };
 
 /// The farthest that anyone sees: three blocks and the one it stands in, corner to corner.
@@ -206,4 +206,45 @@ fn whoever_is_out_sees_what_the_next_who_is_in_sees_and_no_errand() {
     assert!(known.all::<Squad>().any(|(id, _)| theirs(id)));
     assert!(!known.all::<sametick_islands::Errand>().any(|(id, _)| theirs(id)));
     assert!(!known.all::<Squad>().any(|(id, _)| known.owner(id) == Some(PlayerId(2))));
+}
+
+#[test]
+fn an_attack_does_not_follow_its_target_into_the_dark() {
+    let (mut stage, _) = bridged(Opening::War);
+    let (link, aim) =
+        (stage.units(0, UnitKind::Raider)[0].1.squad, stage.units(1, UnitKind::Raider)[0].0);
+    let there = stage.squad(stage.units(1, UnitKind::Raider)[0].1.squad).spot(stage.clock());
+    assert!(!Sight::of(stage.world(), PlayerId(0)).sees(there), "it is hidden");
+    let mut world = stage.world().clone();
+    let (_, errand) = world.all_mut::<Errand>().find(|(_, errand)| errand.squad == link).unwrap();
+    (errand.job, errand.aim) = (Job::Attack, aim.link());
+    stage.game.set_world(world);
+    let before = stage.squad(link).end();
+    for _ in 0..300 {
+        stage.wait(1);
+        assert_eq!(stage.squad(link).end(), before, "its way tells where the target is");
+    }
+}
+
+#[test]
+fn a_squad_that_stopped_to_fight_does_not_go_on_over_a_bridge_that_fell() {
+    let (mut stage, bridges) = bridged(Opening::War);
+    let link = stage.units(0, UnitKind::Raider)[0].1.squad;
+    let march = Request::march([stage.mark(link)], stage.content.homes()[1].altar, true);
+    stage.ask(0, &march).expect("bridges lead there");
+    stage.wait(4);
+    assert!(stage.squad(link).is_moving(stage.clock()));
+    let (id, clock) = (stage.name(stage.mark(link)), stage.clock());
+    let mut world = stage.world().clone();
+    world.get_mut::<Squad>(id).expect("it is there").halt = clock as u16;
+    let fallen = world.all::<Building>().filter(|(_, one)| bridges.contains(&one.cell));
+    let fallen: Vec<EntityId> = fallen.map(|(id, _)| id).collect();
+    assert!(!fallen.is_empty());
+    fallen.into_iter().for_each(|id| _ = world.despawn(id));
+    stage.game.set_world(world);
+    for _ in 0..600 {
+        stage.wait(1);
+        let cell = stage.squad(link).spot(stage.clock()).cell();
+        assert!(stage.content.is_land(cell), "it walks over water at {cell:?}");
+    }
 }

@@ -2,7 +2,8 @@
 
 use crate::stage::Stage;
 use sametick_islands::{
-    BEAT_TICKS, Building, BuildingKind, GRAINS, Health, Opening, Request, UnitKind, Verb,
+    BEAT_TICKS, Building, BuildingKind, Errand, GRAINS, Health, Job, Opening, Request, UnitKind,
+    Verb,
 };
 
 const KIND: UnitKind = UnitKind::Raider;
@@ -74,4 +75,34 @@ fn what_a_building_that_falls_was_to_make_is_paid_back() {
         assert!(stage.world().get::<Building>(id).is_none(), "it has fallen");
         u32::MAX
     });
+}
+
+#[test]
+fn workers_who_cannot_get_to_their_spring_earn_nothing() {
+    let mut stage = Stage::new(Opening::Settlers);
+    let workers = stage.units(0, UnitKind::Worker);
+    let far = stage.content.springs().iter().copied();
+    let home = stage.content.homes()[0].altar;
+    let far = far.max_by_key(|spring| spring.apart(home)).expect("there are springs");
+    let mut world = stage.world().clone();
+    for (_, worker) in &workers {
+        let (_, errand) =
+            world.all_mut::<Errand>().find(|(_, errand)| errand.squad == worker.squad).unwrap();
+        (errand.job, errand.goal) = (Job::Gather, far);
+    }
+    stage.game.set_world(world);
+    stage.wait(4 * BEAT_TICKS);
+    let idle = {
+        let mut idle = Stage::new(Opening::Settlers);
+        idle.wait(4 * BEAT_TICKS);
+        idle.realm(0).rate
+    };
+    assert!(stage.realm(0).rate <= idle, "{} instead of {idle}", stage.realm(0).rate);
+    let (worker, _) = workers[0];
+    let near = *stage.content.springs().iter().min_by_key(|spring| spring.apart(home)).unwrap();
+    stage
+        .ask(0, &Request::gather([stage.mark(stage.units(0, UnitKind::Worker)[0].1.squad)], near))
+        .unwrap();
+    stage.wait(1_000);
+    assert!(stage.realm(0).rate > idle, "{worker:?} gathers now");
 }
