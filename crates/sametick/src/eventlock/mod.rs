@@ -127,7 +127,8 @@ pub struct EventRates {
     /// How often a player is told at most: what changes in between is told together, as it stands at the end.
     pub tell_every: Span,
     /// How many bytes a second all players together are to be told: all that we send, our headers and seals included,
-    /// but not those of IP and UDP; none for as many as it takes. Whoever has used up its share is told later, not less.
+    /// but not those of IP and UDP; none for as many as it takes. Whoever has used up its share is told later, not
+    /// less.
     pub bytes_per_second: Option<u32>,
     /// How many requests a second a player may make in the long run.
     pub requests_per_second: u32,
