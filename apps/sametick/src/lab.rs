@@ -440,11 +440,12 @@ fn verify(verifying: &Verifying) -> anyhow::Result<()> {
             quick: verifying.quick,
             json: verifying.json,
         };
-        let finished = finish(file, &database, &running)?;
+        let finished = finish(file, &database, &running);
         if verifying.output.is_none() {
             // Ours alone: the name holds this process's number.
             let _ = std::fs::remove_dir_all(&scratch);
         }
+        let finished = finished?;
         if !verifying.json {
             crate::print(&finished.text(true))?;
         }

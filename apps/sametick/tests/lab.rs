@@ -18,7 +18,8 @@ impl Folder {
     /// Runs the program in the folder.
     fn lab(&self, arguments: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_sametick"));
-        command.current_dir(&self.0).arg("lab").args(arguments).output().expect("it starts")
+        command.current_dir(&self.0).env("TMPDIR", &self.0).arg("lab").args(arguments);
+        command.output().expect("it starts")
     }
 
     /// Starts the program in the folder, and leaves it to itself.
@@ -243,6 +244,10 @@ fn programs_of_a_file_are_run_only_when_that_is_allowed() {
     for arguments in [&["run", "odd.toml"][..], &["verify", "odd.toml"][..]] {
         let told = error(&folder.lab(arguments));
         assert!(told.contains("odd.toml runs programs (no-such-program x)"), "{told}");
+    }
+    for entry in std::fs::read_dir(&folder.0).expect("the folder") {
+        let name = entry.expect("a file").file_name().to_string_lossy().into_owned();
+        assert_eq!(name, "odd.toml", "it was left behind");
     }
     let told = error(&folder.lab(&["run", "odd.toml", "--programs"]));
     assert!(
