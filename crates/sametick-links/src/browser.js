@@ -7,6 +7,8 @@ const TRANSPORT_MILLIS_MAX = 3000;
 const SOCKET_BYTES_MAX = 16384;
 // Longer tables of compact snapshots are not taken.
 const TABLES_BYTES_MAX = 16777216;
+// Whoever waits longer for them plays without.
+const TABLES_MILLIS_MAX = 10000;
 
 const [OPENING, OPEN, CLOSED] = [0, 1, 2];
 const [NONE, WEBTRANSPORT, WEBSOCKET] = [0, 1, 2];
@@ -199,7 +201,7 @@ export class Reply {
   // Without them snapshots are longer, and that is all.
   async #fetchTables(url) {
     try {
-      const response = await fetch(url);
+      const response = await fetch(url, { signal: AbortSignal.timeout(TABLES_MILLIS_MAX) });
       const length = Number(response.headers.get("content-length") ?? 0);
       if (!response.ok || length > TABLES_BYTES_MAX) return undefined;
       const bytes = new Uint8Array(await response.arrayBuffer());

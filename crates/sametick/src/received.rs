@@ -223,8 +223,10 @@ impl ServerTables {
             let slots = before.chunks.start * CHUNK_SLOTS..before.chunks.end * CHUNK_SLOTS;
             table.copy_slots(&before.table, slots.clone(), layouts);
             for (past, before) in past.iter_mut().zip(&before.past) {
-                if let (Some(past), Some(before)) = (past, before) {
-                    past.copy_slots(before, slots.clone(), layouts);
+                match (&mut *past, before) {
+                    (Some(past), Some(before)) => past.copy_slots(before, slots.clone(), layouts),
+                    // What one of them does not remember, the joined one does not.
+                    _ => *past = None,
                 }
             }
             part = before;

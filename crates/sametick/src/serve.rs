@@ -152,7 +152,7 @@ struct Player<G: Game> {
     claims: Decisions<G::Entity>,
     births: Births,
     /// Whether it was told which tables there are, and whether it says that it has them.
-    is_offered: bool,
+    offered: Option<u64>,
     reads_compact: bool,
 }
 
@@ -230,7 +230,9 @@ impl<G: Game> SnapshotServer<G> {
         }
         let every = head as u32 >> 8 & 0xff;
         let [wants_commands, tells, claims] = [16, 17, 18].map(|bit| head >> bit & 1 != 0);
-        let reads_compact = player.is_offered && bits.read_bool();
+        let offered = self.teller.as_ref().map(|teller| teller.tables_hash);
+        let has_tables = player.offered.is_some() && bits.read_bool();
+        let reads_compact = has_tables && player.offered == offered;
         let decoded = Decoded::read(&mut bits);
         let (mut others, mut claimed) = (None, None);
         if tells {

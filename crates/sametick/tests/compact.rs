@@ -10,7 +10,7 @@ use sametick::codec::compact::{Compact, Costs, Lineage, Tables, TablesError, tra
 use sametick::codec::plain;
 use sametick::record::mix;
 use sametick::word::{Blend, Meaning, Word};
-use sametick::{EntityId, Head, Layout, Precision, Table};
+use sametick::{Dice, EntityId, Fields, Head, Layout, Networked, Precision, Table};
 
 /// Trained once on seed 1; made by `trained_tables_are_written_to_the_tree`.
 const GOLDEN: &[u8] = include_bytes!("golden/herd.tables");
@@ -226,4 +226,60 @@ fn trained_tables_are_written_to_the_tree() {
     let tables = trained(&[1]).named("herd, seed 1");
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/herd.tables");
     std::fs::write(path, tables.to_bytes()).expect("the tree can be written");
+}
+
+/// Rolls on evenly; how fast rarely changes, so that it is coded after where it is.
+#[derive(Clone, Debug, Default)]
+struct Cart {
+    place: i32,
+    speed: i32,
+}
+
+impl Networked for Cart {
+    fn fields<F: Fields>(&mut self, f: &mut F) {
+        f.int("place", &mut self.place, 0..=1 << 20);
+        f.int("speed", &mut self.speed, -2_000..=2_000);
+        f.rate_of("speed", "place");
+    }
+}
+
+/// Hands out what a run of carts looks like, each snapshot with the two before it.
+fn roll(seed: u64, mut look: impl FnMut(&Lineage<'_>, &Table)) {
+    let layout = Layout::of::<Cart>(Precision::State);
+    let mut dice = Dice::new(seed, 0);
+    let cart = |dice: &mut Dice| Cart { place: 1 << 19, speed: dice.below(2_000) as i32 - 1_000 };
+    let mut carts: Vec<Cart> = (0..20).map(|_| cart(&mut dice)).collect();
+    let mut tables: Vec<Table> = Vec::new();
+    for _ in 0..200 {
+        let mut table = Table::default();
+        for (slot, cart) in carts.iter_mut().enumerate() {
+            if dice.below(20) == 0 {
+                cart.speed = dice.below(2_000) as i32 - 1_000;
+            }
+            cart.place = (cart.place + cart.speed).rem_euclid(1 << 20);
+            let id = EntityId::new(slot, 1).expect("a slot");
+            table.gather(Head { id, kind: 0 }, &layout, cart);
+        }
+        if let [.., before, base] = &tables[..] {
+            look(&Lineage { before: Some(before), ..Lineage::of(base) }, &table);
+        }
+        tables.push(table);
+    }
+}
+
+#[test]
+fn what_was_coded_before_changes_nothing() {
+    let layouts = [Layout::of::<Cart>(Precision::State)];
+    let tables = train::train(&layouts, &mut |learn| roll(1, &mut *learn));
+    let mut used = Compact::new(tables.clone());
+    roll(2, |lineage, now| _ = used.write(&layouts, lineage, now));
+    let mut back = Table::default();
+    roll(3, |lineage, now| {
+        let mut fresh = Compact::new(tables.clone());
+        let message = used.write(&layouts, lineage, now).to_vec();
+        assert_eq!(fresh.write(&layouts, lineage, now), message);
+        let mut reader = Compact::new(tables.clone());
+        assert_eq!(reader.read(&layouts, lineage, &message, &mut back), Ok(()));
+        assert!(back.looks_like(now, &layouts));
+    });
 }

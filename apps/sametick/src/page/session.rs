@@ -3,6 +3,7 @@
 use crate::host::metrics::Board;
 use crate::tokens;
 use axum::Router;
+use axum::body::Bytes;
 use axum::extract::{ConnectInfo, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderName, ORIGIN, RETRY_AFTER};
 use axum::http::{HeaderMap, StatusCode};
@@ -90,7 +91,7 @@ pub(super) fn router(door: Door, game: Match) -> Router {
     let router = Router::new().route("/session.json", get(answer)).with_state(Arc::new(desk));
     let Some(tables) = tables else { return router };
     // Their name is their hash: whoever has them need not ask again.
-    let (path, bytes) = (format!("/{}", tables_path(&tables)), tables.to_bytes());
+    let (path, bytes) = (format!("/{}", tables_path(&tables)), Bytes::from(tables.to_bytes()));
     let head = [
         (CONTENT_TYPE, "application/octet-stream"),
         (CACHE_CONTROL, "max-age=31536000, immutable"),

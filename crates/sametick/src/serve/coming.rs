@@ -19,8 +19,8 @@ impl<G: Game> SnapshotServer<G> {
     /// Offers compact snapshots to whoever joins from now on.
     pub(crate) fn use_tables(&mut self, tables: Arc<Tables>) -> Result<(), TablesError> {
         tables.check(self.wire.all())?;
+        // Who was offered others goes on to say whether it has them.
         self.players.iter_mut().for_each(|player| player.reads_compact = false);
-        self.players.iter_mut().for_each(|player| player.is_offered = false);
         self.teller = Some(Box::new(Teller::new(Compact::new(tables))));
         Ok(())
     }
@@ -33,7 +33,7 @@ impl<G: Game> SnapshotServer<G> {
         self.players.push(Player {
             id,
             base: if tables.is_some() { base.with_past() } else { base },
-            is_offered: tables.is_some(),
+            offered: tables,
             reads_compact: false,
             commands: CommandQueue::new(self.world.tick()),
             margin_micros: None,

@@ -56,7 +56,7 @@ impl Teller {
 }
 
 impl ClientBase {
-    /// As [`write`](ClientBase::write). A part that is shorter without the coder goes as plain does, and then
+    /// As [`write`](ClientBase::write). A part that is too long with the coder goes as plain does, and then
     /// `plain_head` writes what precedes it; the part is told whether it is the first.
     pub(crate) fn write_compact(
         &mut self,
@@ -113,7 +113,9 @@ impl ClientBase {
                 self.write_part(frame, own, visible, from..end, (now, back), bits);
                 let message = bits.finish().unwrap_or_default();
                 length = message.len();
-                part(self.last_number, message);
+                if !message.is_empty() {
+                    part(self.last_number, message);
+                }
             }
             budget_bits = budget_bits.saturating_sub(8 * length);
             from = end;

@@ -51,9 +51,11 @@ impl SentPast {
         versions.sum::<usize>() * size_of::<VersionId>() + size_of::<Self>()
     }
 
-    /// Takes what another remembers of the first slots, as the reader does when it joins parts.
+    /// Takes what another remembers of the first slots, as the reader does when it joins parts: what one of them does
+    /// not remember, the joined one does not.
     pub(super) fn join(&mut self, other: &Self, slots: usize) {
         let count = self.count.min(other.count);
+        self.count = count;
         for (mine, theirs) in self.remnants[..count].iter_mut().zip(&other.remnants) {
             mine.versions.resize(slots.max(mine.versions.len()), VersionId::NONE);
             for (slot, version) in mine.versions[..slots].iter_mut().enumerate() {

@@ -459,6 +459,8 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
     /// Codes the words of an entity that changed, and tells the space how it moved.
     fn words(&mut self, entity: &mut Entity<'a>) {
         let plan = entity.plan;
+        // What is coded later is as it was, for both ends, and not what stood here before.
+        self.memory.row[..entity.base.len()].copy_from_slice(entity.base);
         let mut has_place = plan.place != NONE && entity.known[f::ACQUAINTANCE] < 2;
         if has_place {
             let place = entity.motion.from;
