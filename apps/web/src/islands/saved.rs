@@ -22,8 +22,9 @@ pub(super) fn write(content: &Content, seed: u64, world: &World<Entity>) -> Vec<
 pub(super) fn read(file: &[u8]) -> Option<(Content, u64, World<Entity>)> {
     let cut = file.iter().position(|byte| *byte == b'\n')?;
     let head = std::str::from_utf8(&file[..cut]).ok()?;
+    let is_whole = head.starts_with('{') && head.ends_with('}');
     let is_ours = word(head, "sametick")? == "islands" && word(head, "version")? == VERSION;
-    if !is_ours || file.len() > FILE_BYTES_MAX {
+    if !is_whole || !is_ours || file.len() > FILE_BYTES_MAX {
         return None;
     }
     let seed: u64 = word(head, "seed")?.parse().ok()?;
