@@ -81,8 +81,8 @@ fn who_comes_takes_a_seat_and_what_it_orders_becomes_official() {
         verdict.is_some()
     });
     assert!(verdict.is_some_and(|verdict| verdict.is_ok()), "{verdict:?}");
-    let official =
-        one.client.world().and_then(|world| world.get::<Squad>(squad)).map(|s| s.end().cell());
+    let official = one.client.world().and_then(|world| world.get::<Squad>(squad));
+    let official = official.map(|squad| squad.end().cell());
     assert_eq!(official, Some(goal));
     assert!(!one.client.is_unofficial(squad));
 
