@@ -47,7 +47,8 @@ pub fn load_contest(file: &[u8]) -> Result<(Content, u64, World<Entity>), &'stat
     }
     let cut = file.iter().position(|byte| *byte == b'\n').ok_or(STRANGE)?;
     let head = std::str::from_utf8(&file[..cut]).map_err(|_| STRANGE)?;
-    if word(head, "sametick") != Some("islands") {
+    let is_whole = head.starts_with('{') && head.ends_with('}');
+    if !is_whole || word(head, "sametick") != Some("islands") {
         return Err(STRANGE);
     }
     if word(head, "version") != Some(VERSION) {
