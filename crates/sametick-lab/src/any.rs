@@ -124,7 +124,7 @@ impl std::error::Error for WrongAny {}
 ///
 /// let wrong = AnyFile::read("x.Any".as_ref(), &mut |_| Ok("{ a = 1\n b = 2 }".to_owned()));
 /// let said = wrong.unwrap_err().to_string();
-/// assert_eq!(said, "x.Any, line 2, column 2: a `,` or `;` is missing before this, or a `}` ends what began on line 1");
+/// assert!(said.starts_with("x.Any, line 2, column 2: a `,` or `;` is missing before this"));
 /// # Ok::<(), sametick_lab::WrongAny>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]

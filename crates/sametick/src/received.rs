@@ -214,25 +214,18 @@ impl ServerTables {
         let mut part = find(&self.tables, number).filter(|part| part.chunks.start > 0)?;
         let mut joined = part.clone();
         let mut table = Table::clone(&part.table);
-        let mut past = part.past.each_ref().map(|past| past.as_deref().cloned());
         while part.chunks.start > 0 {
             let before = find(&self.tables, part.number - 1)?;
             if before.chunks.end != part.chunks.start {
                 return None;
             }
             let slots = before.chunks.start * CHUNK_SLOTS..before.chunks.end * CHUNK_SLOTS;
-            table.copy_slots(&before.table, slots.clone(), layouts);
-            for (past, before) in past.iter_mut().zip(&before.past) {
-                match (&mut *past, before) {
-                    (Some(past), Some(before)) => past.copy_slots(before, slots.clone(), layouts),
-                    // What one of them does not remember, the joined one does not.
-                    _ => *past = None,
-                }
-            }
+            table.copy_slots(&before.table, slots, layouts);
             part = before;
         }
         joined.table = Arc::new(table);
-        joined.past = past.map(|past| past.map(Arc::new));
+        // They may have been built on different ones.
+        joined.past = [None, None];
         Some(joined)
     }
 

@@ -207,9 +207,6 @@ impl ClientBase {
                 for chunk in before.chunks.clone() {
                     rest.visible.set_chunk(chunk, chunk_of(&before.visible, chunk));
                 }
-                if let (Some(rest), Some(before)) = (&mut rest.past, &before.past) {
-                    rest.join(before, slots);
-                }
                 (rest.first, rest.chunks.start) = (before.first, 0);
             }
         }
@@ -329,6 +326,9 @@ impl ClientBase {
             now.visible.clone_from(&base.visible);
             (now.chunks, now.snapshot, now.tick) = (base.chunks.clone(), base.snapshot, base.tick);
             now.past.clone_from(&base.past);
+            if let Some(past) = now.past.as_mut().filter(|_| back.is_joined) {
+                past.forget();
+            }
         } else {
             now.versions.clone_from(&self.loaded);
             now.visible.clear();

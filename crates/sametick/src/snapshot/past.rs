@@ -4,8 +4,7 @@
 use super::SentTable;
 use crate::codec::compact::part::{Said, Told};
 use crate::codec::compact::records::{Past, Remembered};
-use crate::slots::{CHUNK_SLOTS, Slots};
-use crate::snapshot::chunk_of;
+use crate::slots::Slots;
 use crate::versions::{VersionId, Versions};
 
 /// Entities by slot, as the client had them.
@@ -51,20 +50,9 @@ impl SentPast {
         versions.sum::<usize>() * size_of::<VersionId>() + size_of::<Self>()
     }
 
-    /// Takes what another remembers of the first slots, as the reader does when it joins parts: what one of them does
-    /// not remember, the joined one does not.
-    pub(super) fn join(&mut self, other: &Self, slots: usize) {
-        let count = self.count.min(other.count);
-        self.count = count;
-        for (mine, theirs) in self.remnants[..count].iter_mut().zip(&other.remnants) {
-            mine.versions.resize(slots.max(mine.versions.len()), VersionId::NONE);
-            for (slot, version) in mine.versions[..slots].iter_mut().enumerate() {
-                *version = theirs.versions.get(slot).copied().unwrap_or(VersionId::NONE);
-            }
-            for chunk in 0..slots.div_ceil(CHUNK_SLOTS) {
-                mine.visible.set_chunk(chunk, chunk_of(&theirs.visible, chunk));
-            }
-        }
+    /// Forgets the tables: parts that are joined may have been built on different ones.
+    pub(super) fn forget(&mut self) {
+        self.count = 0;
     }
 
     /// Moves on: what was the base is behind the table that is built on it, so many parts later. The memory of what is
