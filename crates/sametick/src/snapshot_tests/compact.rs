@@ -24,10 +24,12 @@ pub(super) fn read<'a>(
         let read = tables.read_compact(part, (coder, wire.all()), 0, |_, _| Ok(()));
         return read.expect("it is whole").expect("its base is there").2;
     }
+    let mut said = Said::default();
     if is_compact {
-        bits.read(8);
+        // As the test's own head has it.
+        said.tick = (bits.read(40) >> 8) as u32;
     }
-    let read = tables.read(bits, wire.all(), Said::default());
+    let read = tables.read(bits, wire.all(), said);
     read.expect("it is whole").expect("its base is there")
 }
 
