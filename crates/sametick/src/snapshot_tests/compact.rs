@@ -143,8 +143,7 @@ fn who_comes_into_sight_of_compact_snapshots_is_shown_as_it_is_and_in_its_turns(
         what_comes_into_sight_is_shown_as_it_is(seed, (0.1, usize::MAX / 16), Some(1100));
         what_comes_into_sight_is_shown_as_it_is(seed, (0.1, 700), Some(1100));
         what_comes_into_sight_is_shown_as_it_is(seed, (0.1, 300), Some(1100));
-        // In many parts, most of which are joined later.
-        what_comes_into_sight_is_shown_as_it_is(seed, (0.0, usize::MAX / 16), Some(90));
+        // In many parts, plain ones among them; who has no room in its chunk's waits.
         what_comes_into_sight_is_shown_as_it_is(seed, (0.1, usize::MAX / 16), Some(90));
     }
 }
