@@ -484,7 +484,9 @@ impl Told {
                 (PlayerId(0), &visible),
                 limits,
                 (teller, &preface),
-                (bits, &mut |bits: &mut BitWriter, _| bits.write(1, 8)),
+                (bits, &mut |bits: &mut BitWriter, _| {
+                    bits.write(1 | u64::from(said.tick) << 8, 40)
+                }),
                 &mut |number, part: &[u8]| {
                     each(part);
                     newest = number;
