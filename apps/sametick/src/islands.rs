@@ -181,6 +181,15 @@ impl Plan {
         let (players, seed) = (self.content.players(), self.seed);
         format!("Islands for {players}, {begins}, map {seed}, event-locked, UDP and TCP; {waits}")
     }
+
+    /// How a bot joins from elsewhere.
+    fn invitation(&self, bound: &str) -> String {
+        let (players, seed) = (self.content.players(), self.seed);
+        let war = if self.is_war() { " --war" } else { "" };
+        format!(
+            "a bot joins with --game islands --join {bound} --players {players} --seed {seed}{war}"
+        )
+    }
 }
 
 pub(crate) fn run(options: &play::Options) -> anyhow::Result<()> {
@@ -199,6 +208,9 @@ pub(crate) fn run(options: &play::Options) -> anyhow::Result<()> {
             is_json: options.json,
         });
     }
+    if let Some(path) = &options.islands.save {
+        saved::check(path, options.islands.load.as_deref())?;
+    }
     let stop = Stop::on_signals()?;
     let (udp, tcp) = bind(options.address)?;
     let bound = address_of(udp.local()).to_string();
@@ -216,7 +228,7 @@ pub(crate) fn run(options: &play::Options) -> anyhow::Result<()> {
         }
     }
     let mut log = Log::new(options.json);
-    let what = plan.text();
+    let what = format!("{}; {}", plan.text(), plan.invitation(&bound));
     log.tell(Time::ZERO, &Line::Listening { address: bound, what, metrics: None, pages });
     let (clock, mut link) = (Clock::start(), Both::new(udp, web).with_tcp(tcp));
     let end =
@@ -234,6 +246,7 @@ pub(crate) fn run(options: &play::Options) -> anyhow::Result<()> {
         let is_end = stop.is_asked() || clock.now() >= end;
         if is_end && let Some(path) = &options.islands.save {
             saved::write(path, &plan.content, plan.seed, table.server.world())?;
+            eprintln!("saved to {}", path.display());
         }
         table.say_goodbye(&mut link);
         if is_end {

@@ -3,7 +3,25 @@
 use anyhow::{Context, anyhow, bail};
 use sametick::World;
 use sametick_islands::{Content, Entity, SAVED_BYTES_MAX, load_contest, save_contest};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Whether a contest can be written there at the end; that of another is not written over.
+pub(super) fn check(path: &Path, loaded: Option<&Path>) -> anyhow::Result<()> {
+    let name = path.display();
+    if path.exists() && Some(path) != loaded {
+        bail!("{name} is there already: choose another name, or go on with it with --load {name}");
+    }
+    let beside = beside(path);
+    let written = std::fs::write(&beside, []).and_then(|()| std::fs::remove_file(&beside));
+    written.with_context(|| format!("cannot save to {name}"))
+}
+
+/// Where a file stands until it is whole.
+fn beside(path: &Path) -> PathBuf {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".part");
+    beside.into()
+}
 
 /// Writes a contest beside its place first, so that an earlier one is not lost halfway.
 pub(super) fn write(
@@ -12,8 +30,7 @@ pub(super) fn write(
     seed: u64,
     world: &World<Entity>,
 ) -> anyhow::Result<()> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".part");
+    let beside = beside(path);
     let written = std::fs::write(&beside, save_contest(content, seed, world))
         .and_then(|()| std::fs::rename(&beside, path));
     written.with_context(|| format!("cannot save to {}", path.display()))

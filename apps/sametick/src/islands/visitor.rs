@@ -56,17 +56,19 @@ impl Visit<'_> {
         let token = tokens::token(None, u64::from_le_bytes(id), random);
         let mut client = EventClient::new(to, token, self.content.clone(), clock.now(), random);
         let (mut bot, mut thought, mut asked) = (Bot::new(self.seed), Tick(0), 0_u64);
-        let mut joined_at: Option<Time> = None;
+        let (mut joined_at, mut failure): (Option<Time>, Option<anyhow::Error>) = (None, None);
         loop {
             let now = clock.now();
             drive_event_client::<Islands>(&mut client, &mut link, to, now);
             for event in client.take_events() {
-                let has_joined = self.heed(event, joined_at.is_some())?;
-                joined_at = joined_at.or(has_joined.then_some(now));
+                match self.heed(event, joined_at.is_some()) {
+                    Ok(has_joined) => joined_at = joined_at.or(has_joined.then_some(now)),
+                    Err(error) => failure = failure.or(Some(error)),
+                }
             }
             let has_played = joined_at.zip(self.seconds);
             let is_end = has_played.is_some_and(|(at, s)| now - at >= Span::seconds(s.into()));
-            if is_end || stop.is_asked() || client.is_over() {
+            if is_end || stop.is_asked() || client.is_over() || failure.is_some() {
                 break;
             }
             let me = client.me();
@@ -93,6 +95,9 @@ impl Visit<'_> {
             drive_event_client::<Islands>(&mut client, &mut link, to, clock.now());
             link.wait(&clock, client.next_wake().min(clock.now() + LOOKS_EVERY));
         }
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
         let text = format!("stopped: {units} units, {asked} orders, {granted} of the last granted");
         let facts = json!({
             "ticks": ticks, "units": units, "asked": asked, "granted": granted, "over": is_over,
@@ -112,10 +117,11 @@ impl Visit<'_> {
                 "{} plays another map than this one: give its --players, --seed and --war",
                 self.to
             ),
-            EventClientEvent::Denied(why) => bail!("{} lets nobody in: {why:?}", self.to),
+            EventClientEvent::Denied(why) => {
+                bail!("{} lets nobody in: {}", self.to, words(&format!("{why:?}")))
+            }
             EventClientEvent::Left(reason) if is_in => {
-                let why = words(&format!("{reason:?}"));
-                self.say("left", &format!("left: {why}"), &json!({ "reason": why }))?;
+                bail!("{} is gone: {}", self.to, words(&format!("{reason:?}")))
             }
             EventClientEvent::Left(_) => {
                 bail!("{} does not answer: is `sametick play --game islands` there?", self.to)

@@ -98,11 +98,9 @@ fn workers_who_cannot_get_to_their_spring_earn_nothing() {
         idle.realm(0).rate
     };
     assert!(stage.realm(0).rate <= idle, "{} instead of {idle}", stage.realm(0).rate);
-    let (worker, _) = workers[0];
     let near = *stage.content.springs().iter().min_by_key(|spring| spring.apart(home)).unwrap();
-    stage
-        .ask(0, &Request::gather([stage.mark(stage.units(0, UnitKind::Worker)[0].1.squad)], near))
-        .unwrap();
+    let (worker, _) = stage.units(0, UnitKind::Worker)[0];
+    stage.ask(0, &Request::gather([worker], near)).unwrap();
     stage.wait(1_000);
     assert!(stage.realm(0).rate > idle, "{worker:?} gathers now");
 }
