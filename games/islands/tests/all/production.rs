@@ -2,8 +2,8 @@
 
 use crate::stage::Stage;
 use sametick_islands::{
-    BEAT_TICKS, Building, BuildingKind, Errand, GRAINS, Health, Job, Opening, Request, UnitKind,
-    Verb,
+    BEAT_TICKS, Building, BuildingKind, Errand, GRAINS, Health, Job, Opening, Request, Squad,
+    UnitKind, Verb,
 };
 
 const KIND: UnitKind = UnitKind::Raider;
@@ -80,27 +80,29 @@ fn what_a_building_that_falls_was_to_make_is_paid_back() {
 #[test]
 fn workers_who_cannot_get_to_their_spring_earn_nothing() {
     let mut stage = Stage::new(Opening::Settlers);
-    let workers = stage.units(0, UnitKind::Worker);
-    let far = stage.content.springs().iter().copied();
-    let home = stage.content.homes()[0].altar;
-    let far = far.max_by_key(|spring| spring.apart(home)).expect("there are springs");
+    stage.wait(4 * BEAT_TICKS);
+    let gathering = stage.realm(0).rate;
+    let home = &stage.content.homes()[0];
+    let springs = stage.content.springs().iter().copied();
+    let far = springs.max_by_key(|spring| spring.apart(home.altar)).expect("there are springs");
     let mut world = stage.world().clone();
-    for (_, worker) in &workers {
-        let (_, errand) =
-            world.all_mut::<Errand>().find(|(_, errand)| errand.squad == worker.squad).unwrap();
+    for (_, worker) in stage.units(0, UnitKind::Worker) {
+        let id = stage.name(stage.mark(worker.squad));
+        let squad = world.get_mut::<Squad>(id).expect("it is there");
+        squad.from = home.workshops[0].centre();
+        squad.points.clear();
+        let mut errands = world.all_mut::<Errand>();
+        let (_, errand) = errands.find(|(_, errand)| errand.squad == worker.squad).unwrap();
         (errand.job, errand.goal) = (Job::Gather, far);
     }
     stage.game.set_world(world);
     stage.wait(4 * BEAT_TICKS);
-    let idle = {
-        let mut idle = Stage::new(Opening::Settlers);
-        idle.wait(4 * BEAT_TICKS);
-        idle.realm(0).rate
-    };
-    assert!(stage.realm(0).rate <= idle, "{} instead of {idle}", stage.realm(0).rate);
-    let near = *stage.content.springs().iter().min_by_key(|spring| spring.apart(home)).unwrap();
+    let waiting = stage.realm(0).rate;
+    assert!(waiting < gathering, "{waiting} instead of {gathering}");
+    let springs = stage.content.springs().iter().copied();
+    let near = springs.min_by_key(|spring| spring.apart(stage.content.homes()[0].altar)).unwrap();
     let (worker, _) = stage.units(0, UnitKind::Worker)[0];
     stage.ask(0, &Request::gather([worker], near)).unwrap();
     stage.wait(1_000);
-    assert!(stage.realm(0).rate > idle, "{worker:?} gathers now");
+    assert!(stage.realm(0).rate > waiting, "{worker:?} gathers now");
 }
