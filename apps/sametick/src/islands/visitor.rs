@@ -62,7 +62,7 @@ impl Visit<'_> {
             drive_event_client::<Islands>(&mut client, &mut link, to, now);
             for event in client.take_events() {
                 match self.heed(event, joined_at.is_some()) {
-                    Ok(has_joined) => joined_at = joined_at.or(has_joined.then_some(now)),
+                    Ok(()) => joined_at = Some(now),
                     Err(error) => failure = failure.or(Some(error)),
                 }
             }
@@ -105,13 +105,12 @@ impl Visit<'_> {
         self.say("stopped", &text, &facts)
     }
 
-    /// Tells of what happened; says whether that was joining.
-    fn heed(&self, event: EventClientEvent, is_in: bool) -> anyhow::Result<bool> {
+    /// Tells of having joined; everything else ends the visit.
+    fn heed(&self, event: EventClientEvent, is_in: bool) -> anyhow::Result<()> {
         match event {
             EventClientEvent::Joined(me) => {
                 let text = format!("joined {} as {}", self.to, letter(me.0 as u8));
-                self.say("joined", &text, &json!({ "player": me.0 }))?;
-                return Ok(true);
+                self.say("joined", &text, &json!({ "player": me.0 }))
             }
             EventClientEvent::Mismatched { .. } => bail!(
                 "{} plays another map than this one: give its --players, --seed and --war",
@@ -127,7 +126,6 @@ impl Visit<'_> {
                 bail!("{} does not answer: is `sametick play --game islands` there?", self.to)
             }
         }
-        Ok(false)
     }
 
     fn say(&self, event: &str, text: &str, facts: &serde_json::Value) -> anyhow::Result<()> {
