@@ -121,7 +121,7 @@ pub(crate) enum Files {
 pub(crate) struct Running {
     /// The experiment
     file: PathBuf,
-    /// The database; without it FILE.db beside the file
+    /// The database; without it FILE.db beside the file, with --quick FILE.quick.db
     #[arg(short, long)]
     output: Option<PathBuf>,
     /// Threads; without it one for each core
@@ -179,8 +179,7 @@ pub(crate) fn run_lab(lab: &Lab) -> anyhow::Result<()> {
         Lab::Verify(verifying) => verify(verifying),
         Lab::Report { database, output, recordings, folder } => {
             let log = Log::read(database)?;
-            let name = database.with_extension("toml");
-            let command = format!("sametick lab run {} -o {}", name.display(), database.display());
+            let command = log.command()?;
             let beside = match recordings {
                 true => replays::beside(&log, output, folder)?,
                 false => None,
@@ -398,6 +397,7 @@ fn show(progress: &Progress) {
 fn run_one(running: &Running) -> anyhow::Result<()> {
     let database = match &running.output {
         Some(output) => output.clone(),
+        None if running.quick => running.file.with_extension("quick.db"),
         None => running.file.with_extension("db"),
     };
     let finished = finish(&running.file, &database, running)?;
@@ -419,6 +419,9 @@ fn verify(verifying: &Verifying) -> anyhow::Result<()> {
         files = read.filter_map(|entry| Some(entry.ok()?.path())).collect();
         files.retain(|path| path.extension().is_some_and(|ending| ending == "toml"));
         files.sort();
+        if files.is_empty() {
+            bail!("{} has no experiment in it: they end in .toml", verifying.file.display());
+        }
     }
     let mut all = Vec::new();
     for file in &files {
@@ -446,6 +449,9 @@ fn verify(verifying: &Verifying) -> anyhow::Result<()> {
             let _ = std::fs::remove_dir_all(&scratch);
         }
         let finished = finished?;
+        if finished.experiment.expectations.is_empty() {
+            bail!("{} expects nothing: there is no [[expect]] to verify", file.display());
+        }
         if !verifying.json {
             crate::print(&finished.text(true))?;
         }

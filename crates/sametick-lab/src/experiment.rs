@@ -65,6 +65,8 @@ pub struct Experiment {
     pub text: String,
     /// Where paths in it begin.
     pub folder: PathBuf,
+    /// What the file is called.
+    pub file: String,
 }
 
 /// A part of an experiment.
@@ -186,6 +188,7 @@ impl Experiment {
             is_quick,
             text: text.to_owned(),
             folder: folder.to_owned(),
+            file: "experiment.toml".to_owned(),
         };
         let quick = Quick::read(&scan, is_quick)?;
         experiment.repetitions = quick.repetitions.unwrap_or(experiment.repetitions);

@@ -71,9 +71,15 @@ impl Log {
                 log.connection.query_row("SELECT hash FROM experiment", [], |row| row.get(0))?;
             if known != experiment.hash() {
                 let path = log.path.display();
-                return Err(LogError(format!(
-                    "{path} holds another experiment, or this one before it was changed: choose another file"
-                )));
+                let is_quick: bool =
+                    log.connection
+                        .query_row("SELECT is_quick FROM experiment", [], |row| row.get(0))?;
+                let held = match (is_quick, experiment.is_quick) {
+                    (true, false) => "the small version of an experiment (--quick)",
+                    (false, true) => "an experiment of full size, run without --quick",
+                    _ => "another experiment, or this one before it was changed",
+                };
+                return Err(LogError(format!("{path} holds {held}: choose another file with -o")));
             }
         }
         log.connection.pragma_update(None, "journal_mode", "WAL")?;
@@ -145,6 +151,7 @@ impl Log {
                 flag(experiment.is_quick),
                 Cell::Integer(plan.trials.len() as i64),
                 text(unit),
+                text(&experiment.file),
                 text(&created),
             ],
         )?;
@@ -174,6 +181,32 @@ impl Log {
         debug_assert_eq!(table.columns.len(), cells.len(), "{}", table.name);
         let mut statement = self.connection.prepare_cached(&table.insert())?;
         statement.execute(params_from_iter(cells)).map(|_| ())
+    }
+
+    /// Refuses to mix trials of virtual time with those over sockets.
+    pub(crate) fn check_clock(&self, is_real_time: bool) -> Result<(), LogError> {
+        let sql = "SELECT COUNT(*) FROM trial WHERE is_virtual = ?1";
+        let others: i64 = self.connection.query_row(sql, [is_real_time], |row| row.get(0))?;
+        let (path, held) = (
+            self.path.display(),
+            if is_real_time { "in virtual time" } else { "over sockets, in real time" },
+        );
+        match others {
+            0 => Ok(()),
+            _ => Err(LogError(format!("{path} was played {held}: choose another file with -o"))),
+        }
+    }
+
+    /// The command that made it.
+    pub fn command(&self) -> Result<String, LogError> {
+        let sql = "SELECT file, is_quick, (SELECT COUNT(*) FROM trial WHERE NOT is_virtual) FROM experiment";
+        let (file, is_quick, real): (String, bool, i64) =
+            self.connection
+                .query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        let quick = if is_quick { " --quick" } else { "" };
+        let clock = if real > 0 { " --real-time" } else { "" };
+        let path = self.path.file_name().unwrap_or_default().to_string_lossy();
+        Ok(format!("sametick lab run {file}{quick}{clock} -o {path}"))
     }
 
     /// The trials that are whole.

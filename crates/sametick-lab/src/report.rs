@@ -10,6 +10,7 @@ use crate::plot::{Plot, Series, escaped, panels};
 use crate::schema::TABLES;
 use crate::settings;
 use crate::value::Plain;
+use crate::wrong::meant;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -18,6 +19,9 @@ use std::fmt::Write;
 const DELAY_TOLERANCE: (f64, f64) = (1.0, 0.05);
 /// How many doubtful shots are listed.
 const DOUBTFUL_MAX: usize = 20;
+
+/// How many sentences answer the question.
+const ANSWERS_MAX: usize = 12;
 
 /// Longer tables are shut at first.
 const OPEN_MAX: i64 = 30;
@@ -33,7 +37,10 @@ struct Head {
     build: String,
     seed: i64,
     planned: i64,
+    done: i64,
     dropped: i64,
+    /// Trials over sockets.
+    real: i64,
 }
 
 /// The report as a page. `command` repeats the run.
@@ -59,19 +66,31 @@ pub fn report_with(log: &Log, command: &str, recordings: Option<&str>) -> Result
         escaped(&head.question)
     );
     let figure = Figure::choose(log, &analysis, experiment.as_ref())?;
+    let trials = analysis.trials();
+    if head.done < head.planned {
+        let (done, planned) = (head.done, head.planned);
+        let _ = writeln!(
+            page,
+            "<p class=\"answer\">Incomplete: {done} of {planned} trials are here.</p>"
+        );
+    }
     if let Some(figure) = &figure {
-        let _ =
-            writeln!(page, "<p class=\"answer\">{}</p>", escaped(&figure.answer(log, &analysis)?));
-        let _ = writeln!(page, "<figure>{}</figure>", figure.plot(log, &analysis)?.svg());
+        for answer in figure.answers(log, &analysis)? {
+            let _ = writeln!(page, "<p class=\"answer\">{}</p>", escaped(&answer));
+        }
+        let plot = figure.plot(log, &analysis)?;
+        if plot.series.iter().any(|series| !series.points.is_empty()) {
+            let _ = writeln!(page, "<figure>{}</figure>", plot.svg());
+        }
     }
     page.push_str(&asked(log)?);
     if let Some(experiment) = &experiment {
         page.push_str(&expected(&outcomes(experiment, log)?));
     }
-    let trials = analysis.trials();
+    let clock = if head.real > 0 { "over sockets, in real time" } else { "in virtual time" };
     let _ = writeln!(
         page,
-        "<h2>This run</h2><p>{trials} of {} trials that count, {} {}s, {} log rows dropped. Build: {}. Seed {}. \
+        "<h2>This run</h2><p>{trials} trials that count of {}, {clock}, {} {}s, {} log rows dropped. Build: {}. Seed {}. \
          Configuration {}. Run it again: <code>{}</code></p>",
         head.planned,
         analysis.units,
@@ -95,7 +114,9 @@ pub fn report_with(log: &Log, command: &str, recordings: Option<&str>) -> Result
 
 fn head(log: &Log) -> Result<Head, LogError> {
     let sql = "SELECT title, question, hash, config, build, seed, trials, \
-               (SELECT COALESCE(SUM(dropped), 0) FROM trial) FROM experiment";
+               (SELECT COUNT(*) FROM trial), \
+               (SELECT COALESCE(SUM(dropped), 0) FROM trial), \
+               (SELECT COUNT(*) FROM trial WHERE NOT is_virtual) FROM experiment";
     Ok(log.connection.query_row(sql, [], |row| {
         Ok(Head {
             title: row.get(0)?,
@@ -105,7 +126,9 @@ fn head(log: &Log) -> Result<Head, LogError> {
             build: row.get(4)?,
             seed: row.get(5)?,
             planned: row.get(6)?,
-            dropped: row.get(7)?,
+            done: row.get(7)?,
+            dropped: row.get(8)?,
+            real: row.get(9)?,
         })
     })?)
 }
@@ -228,43 +251,73 @@ impl Figure {
         Ok(plot)
     }
 
-    /// The difference between the ends of the figure, unit by unit, in one sentence.
-    fn answer(&self, log: &Log, analysis: &Analysis) -> Result<String, LogError> {
+    /// What the figure says, in a sentence for each of its lines.
+    fn answers(&self, log: &Log, analysis: &Analysis) -> Result<Vec<String>, LogError> {
         let by_unit = analysis.by_unit(log, self.metric)?;
-        let levels = Self::levels(analysis, &self.over);
-        let (Some(first), Some(last)) = (levels.first(), levels.last()) else {
-            return Ok(String::new());
+        let lines: Vec<Option<Json>> = match &self.series {
+            Some(factor) => Self::levels(analysis, factor).into_iter().map(Some).collect(),
+            None => vec![None],
         };
-        let of = |level: &Json| Self::units(&by_unit, analysis, &[(self.over.as_str(), level)]);
+        let said = lines.iter().filter_map(|line| self.answer(&by_unit, analysis, line.as_ref()));
+        let said: Vec<String> = said.take(ANSWERS_MAX).collect();
+        Ok(if said.is_empty() { vec!["Nothing was measured.".to_owned()] } else { said })
+    }
+
+    /// One line of it: numbers from end to end, names one by one; none if nothing was measured.
+    fn answer(
+        &self,
+        by_unit: &[BTreeMap<u32, f64>],
+        analysis: &Analysis,
+        line: Option<&Json>,
+    ) -> Option<String> {
+        let places = Self::levels(analysis, &self.over);
+        let of = |place: &Json| {
+            let mut levels = vec![(self.over.as_str(), place)];
+            if let (Some(factor), Some(line)) = (&self.series, line) {
+                levels.push((factor, line));
+            }
+            Self::units(by_unit, analysis, &levels)
+        };
+        let (unit, over) = (self.metric.unit, self.over.replace('_', " "));
+        let head = match line {
+            Some(line) => format!("{}: {}", shown(line), self.metric.name.replace('_', " ")),
+            None => words(self.metric.name),
+        };
+        if !places.iter().all(Json::is_number) {
+            let means = places.iter().filter_map(|place| {
+                let numbers: Vec<f64> = of(place).into_values().collect();
+                let mean = estimate(&numbers)?.mean;
+                Some(format!("{} {unit} with {}", rounded(mean), shown(place)))
+            });
+            let means: Vec<String> = means.collect();
+            return (!means.is_empty()).then(|| format!("{head}: {}.", means.join(", ")));
+        }
+        let (first, last) = (places.first()?, places.last()?);
         let (before, after) = (of(first), of(last));
         let pairs: Vec<f64> =
             before.iter().filter_map(|(unit, before)| Some(after.get(unit)? - before)).collect();
+        let difference = estimate(&pairs)?;
         let mean =
             |units: &BTreeMap<u32, f64>| units.values().sum::<f64>() / units.len().max(1) as f64;
-        let Some(difference) = estimate(&pairs) else {
-            return Ok("Nothing was measured.".to_owned());
-        };
-        let unit = self.metric.unit;
-        let number = |number: f64| rounded(number);
+        let is_clear = difference.interval.is_none_or(|(low, high)| low > 0.0 || high < 0.0);
         let moved = match difference.mean {
+            _ if !is_clear => "did not clearly change",
             off if off > 0.0 => "rose",
             off if off < 0.0 => "fell",
             _ => "stayed",
         };
-        let (name, over) = (words(self.metric.name), self.over.replace('_', " "));
-        let level = |level: &Json| match level {
-            Json::Number(_) => format!("{}{}", shown(level), unit_of(&self.over)),
-            level => shown(level),
-        };
+        let level = |level: &Json| format!("{}{}", shown(level), unit_of(&self.over));
+        // A difference of shares is in points of them.
+        let points = if unit == "%" { "points" } else { unit };
         let interval = match difference.interval {
-            Some((low, high)) => format!(", 95 % interval {} to {}", number(low), number(high)),
+            Some((low, high)) => format!(", 95 % interval {} to {}", rounded(low), rounded(high)),
             None => ", without an interval".to_owned(),
         };
-        Ok(format!(
-            "{name} {moved} from {} {unit} at {over} {} to {} {unit} at {}: {}{interval}, {} {}{}.",
-            number(mean(&before)),
+        Some(format!(
+            "{head} {moved} from {} {unit} at {over} {} to {} {unit} at {}: {} {points}{interval}, {} {}{}.",
+            rounded(mean(&before)),
             level(first),
-            number(mean(&after)),
+            rounded(mean(&after)),
             level(last),
             signed(difference.mean),
             difference.units,
@@ -285,9 +338,8 @@ pub fn figure(
     let mut plots = Vec::new();
     for name in names {
         let Some(metric) = metrics::find(name) else {
-            return Err(LogError(format!(
-                "there is no metric {name:?}: `lab list` names them all"
-            )));
+            let hint = meant(name, METRICS.iter().map(|metric| metric.name));
+            return Err(LogError(format!("there is no metric {name:?}; {hint}")));
         };
         for factor in [Some(over), series].into_iter().flatten() {
             if !analysis.factors().iter().any(|known| known == factor) {
@@ -296,7 +348,11 @@ pub fn figure(
             }
         }
         let figure = Figure { metric, over: over.to_owned(), series: series.map(str::to_owned) };
-        plots.push(figure.plot(log, &analysis)?);
+        let plot = figure.plot(log, &analysis)?;
+        if plot.series.iter().all(|series| series.points.is_empty()) {
+            return Err(LogError(format!("{name} was not measured in this log")));
+        }
+        plots.push(plot);
     }
     Ok(panels(&plots))
 }
@@ -492,7 +548,7 @@ pub fn compare(one: &Log, other: &Log) -> Result<String, LogError> {
             let (Some(ours), Some(theirs)) = (ours, theirs) else { continue };
             let _ = writeln!(
                 text,
-                "{:<18} {:<40} {:>12} {:>12} {:>12} {}",
+                "{:<21} {:<40} {:>12} {:>12} {:>12} {}",
                 metric.name,
                 met.label,
                 rounded(ours.mean),
@@ -502,7 +558,15 @@ pub fn compare(one: &Log, other: &Log) -> Result<String, LogError> {
             );
         }
     }
-    Ok(text)
+    if text.is_empty() {
+        let (one, other) = (one.path().display(), other.path().display());
+        return Err(LogError(format!("{one} and {other} have no condition in common")));
+    }
+    let head = format!(
+        "{:<21} {:<40} {:>12} {:>12} {:>12}\n",
+        "metric", "condition", "first", "second", "difference"
+    );
+    Ok(head + &text)
 }
 
 fn words(name: &str) -> String {

@@ -60,6 +60,7 @@ pub fn run(
     stop: &AtomicBool,
     mut tell: impl FnMut(Progress),
 ) -> Result<Ran, LogError> {
+    log.check_clock(how.is_real_time)?;
     let done = log.done()?;
     let (part, parts) = how.shard;
     let ours = |trial: &&Trial| (trial.number - 1) % parts.max(1) == part;
@@ -221,6 +222,8 @@ pub fn read_file(path: &Path, is_quick: bool) -> Result<Experiment, String> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
     let folder = path.parent().unwrap_or(Path::new("."));
-    Experiment::read(&text, folder, is_quick)
-        .map_err(|wrong| format!("{}, {wrong}", path.display()))
+    let experiment = Experiment::read(&text, folder, is_quick)
+        .map_err(|wrong| format!("{}, {wrong}", path.display()))?;
+    let file = path.file_name().map(|name| name.to_string_lossy().into_owned());
+    Ok(Experiment { file: file.unwrap_or_default(), ..experiment })
 }

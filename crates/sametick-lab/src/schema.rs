@@ -1,7 +1,7 @@
 //! The tables of the log and the views on them, as text: what docs/lab.md and the codebook speak of.
 
 /// The version of the tables; a file of another one is refused.
-pub const SCHEMA_VERSION: i64 = 2;
+pub const SCHEMA_VERSION: i64 = 3;
 
 /// One table: its name, its columns with what they mean, and its key.
 pub(crate) struct Table {
@@ -55,6 +55,7 @@ pub(crate) const TABLES: &[Table] = &[
             ("is_quick", INTEGER, "whether it is the small version, for tests"),
             ("trials", INTEGER, "how many trials are planned"),
             ("unit", TEXT, "what intervals resample: participant or seed"),
+            ("file", "TEXT!", "the name of the experiment's file"),
             ("created", "TEXT!", "when the file was made, UTC"),
         ],
         key: "hash",
