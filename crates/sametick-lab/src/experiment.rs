@@ -4,7 +4,7 @@ use crate::formula::Formula;
 use crate::metrics::{self, METRICS, Metric};
 use crate::programs::Programs;
 use crate::scan::{Scan, Source, rows_of_numbers};
-use crate::settings::{Assignment, Change};
+use crate::settings::{self, Assignment, Change};
 use crate::square::Order;
 use crate::value::{Kind, Value, number};
 use crate::wrong::{Wrong, meant};
@@ -198,6 +198,9 @@ impl Experiment {
         }
         scan.finish()?;
         experiment.check_names(source)?;
+        experiment.check_formulas(source)?;
+        experiment.check_levels(source)?;
+        experiment.check_players(source)?;
         Ok(experiment)
     }
 
@@ -250,6 +253,84 @@ impl Experiment {
         }
     }
 }
+
+impl Experiment {
+    /// Formulas speak of settings that there are.
+    fn check_formulas(&self, source: Source<'_>) -> Result<(), Wrong> {
+        let formulas = self.expectations.iter().flat_map(|expectation| {
+            let (rule, within) = match &expectation.rule {
+                Rule::Equals(formula, within) => (vec![formula], Some(within)),
+                Rule::Between(least, most) => (least.iter().chain(most).collect(), None),
+                Rule::Table(_, within) => (Vec::new(), Some(within)),
+            };
+            let within = within.and_then(|within| match within {
+                Tolerance::Absolute(formula) => Some(formula),
+                Tolerance::Percent(_) => None,
+            });
+            rule.into_iter().chain(within)
+        });
+        let mut names = formulas.flat_map(Formula::names);
+        let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
+        match names.find(|name| settings::find(&last(name)).is_none()) {
+            None => Ok(()),
+            Some(name) => {
+                let at = source.text.rfind(name).unwrap_or(0);
+                let meant = meant(&last(name), settings::SETTINGS.iter().map(|row| row.name));
+                Err(source.wrong(&(at..at), format!("`{name}` is no setting; {meant}")))
+            }
+        }
+    }
+
+    /// What is expected speaks of levels that there are. The small version has fewer.
+    fn check_levels(&self, source: Source<'_>) -> Result<(), Wrong> {
+        let said = |expectation: &'_ Expectation| {
+            expectation.only.iter().chain(&expectation.against).cloned().collect::<Vec<_>>()
+        };
+        let all = self.sessions.iter().flat_map(|session| session.conditions.iter().flatten());
+        let levels: Vec<&Assignment> = all.collect();
+        let is_there = |(name, value): &(String, Value)| {
+            levels.iter().any(|level| level.name() == *name && level.value == *value)
+        };
+        let mut said = self.expectations.iter().flat_map(said);
+        match said.find(|one| !self.is_quick && !is_there(one)) {
+            None => Ok(()),
+            Some((name, value)) => {
+                let at = source.text.rfind("where").or(source.text.rfind("against")).unwrap_or(0);
+                let mut known: Vec<String> = Vec::new();
+                for level in levels.iter().filter(|level| level.name() == name) {
+                    let shown = level.value.shown(level.row.kind);
+                    if !known.contains(&shown) {
+                        known.push(shown);
+                    }
+                }
+                let what = format!("`{name}` has no level {value}; it has {}", known.join(", "));
+                Err(source.wrong(&(at..at), what))
+            }
+        }
+    }
+
+    /// Nothing is said of a player beyond those who play.
+    fn check_players(&self, source: Source<'_>) -> Result<(), Wrong> {
+        for session in &self.sessions {
+            let trials = session.trials.iter().flat_map(|trial| &trial.assignments);
+            let levels = session.conditions.iter().flatten();
+            let all: Vec<&Assignment> =
+                session.assignments.iter().chain(levels).chain(trials).collect();
+            let said = all.iter().filter(|one| one.row.name == "players");
+            let players = said.filter_map(|one| one.value.number()).fold(0.0, f64::max);
+            let players = if players > 0.0 { players as u32 } else { PLAYERS_USUAL };
+            let beyond = all.iter().find(|one| one.player.is_some_and(|one| one > players));
+            if let Some(one) = beyond {
+                let what = format!("`{}` is of nobody: {players} play", one.name());
+                return Err(source.wrong(&one.at, what));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How many play if nothing is said.
+const PLAYERS_USUAL: u32 = 2;
 
 /// What the small version of an experiment has instead.
 #[derive(Default)]
