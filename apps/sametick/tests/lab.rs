@@ -109,6 +109,42 @@ fn verifying_what_does_not_hold_fails_and_says_what() {
 }
 
 #[test]
+fn where_there_is_nothing_to_do_that_is_an_error() {
+    let folder = Folder::new("nothing");
+    folder.write("empty/notes.txt", "no experiment");
+    folder.write("frames.toml", FRAMES);
+    folder.write("silent.toml", FRAMES.split("[[expect]]").next().unwrap_or_default());
+    assert!(folder.lab(&["run", "frames.toml", "-o", "virtual.db"]).status.success());
+    for (arguments, told) in [
+        (&["verify", "empty"][..], "empty has no experiment in it"),
+        (&["verify", "silent.toml"][..], "silent.toml expects nothing"),
+        (
+            &["run", "frames.toml", "--real-time", "-o", "virtual.db"][..],
+            "virtual.db was played in virtual time: choose another file with -o",
+        ),
+        (
+            &["run", "frames.toml", "--quick", "-o", "virtual.db"][..],
+            "virtual.db holds an experiment of full size, run without --quick",
+        ),
+        (
+            &["figure", "virtual.db", "--metrics", "acuracy", "--over", "tick_rate"][..],
+            "did you mean `accuracy`?",
+        ),
+        (
+            &["figure", "virtual.db", "--metrics", "accuracy", "--over", "tick_rate"][..],
+            "accuracy was not measured in this log",
+        ),
+    ] {
+        let output = folder.lab(arguments);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert!(error(&output).contains(told), "{arguments:?}: {}", error(&output));
+    }
+    assert!(folder.lab(&["report", "virtual.db", "-o", "report.html"]).status.success());
+    let page = std::fs::read_to_string(folder.0.join("report.html")).expect("the page");
+    assert!(page.contains("sametick lab run frames.toml -o virtual.db"), "how to run it again");
+}
+
+#[test]
 fn what_is_wrong_is_told_in_one_sentence() {
     let folder = Folder::new("wrong");
     folder.write("odd.toml", "question = \"?\"\n[settings]\npnig = \"5 ms\"\n");

@@ -107,6 +107,19 @@ const CASES: &[(&str, &str)] = &[
         "question = \"?\"\n[figure]\nmetric = \"kills\"\nover = \"ping\"\n[factors]\nloss = [\"0 %\"]",
         "line 4, column 9: `ping` is no factor here; known are loss",
     ),
+    (
+        "question = \"?\"\n[[expect]]\nmetric = \"kills\"\nequals = \"pin / 2\"\nwithin = 1",
+        "line 4, column 11: `pin` is no setting; did you mean `ping`?",
+    ),
+    (
+        "question = \"?\"\n[factors]\nping = [\"0 ms\", \"90 ms\"]\n[[expect]]\nmetric = \"kills\"\n\
+         where = { ping = \"50 ms\" }\nat_least = 1",
+        "line 6, column 1: `ping` has no level 50; it has 0 ms, 90 ms",
+    ),
+    (
+        "question = \"?\"\n[settings]\nplayer.5.ping = \"50 ms\"",
+        "line 3, column 17: `player.5.ping` is of nobody: 2 play",
+    ),
 ];
 
 #[test]
