@@ -111,7 +111,7 @@ fn verifying_what_does_not_hold_fails_and_says_what() {
 #[test]
 fn where_there_is_nothing_to_do_that_is_an_error() {
     let folder = Folder::new("nothing");
-    folder.write("empty/notes.txt", "no experiment");
+    std::fs::create_dir(folder.0.join("empty")).expect("a folder");
     folder.write("frames.toml", FRAMES);
     folder.write("silent.toml", FRAMES.split("[[expect]]").next().unwrap_or_default());
     assert!(folder.lab(&["run", "frames.toml", "-o", "virtual.db"]).status.success());
