@@ -114,7 +114,11 @@ fn need_target() -> Result<()> {
 
 /// Compiles what one page needs.
 fn compile(root: &Path, build: &Path, page: &str, is_release: bool) -> Result<PathBuf> {
-    let profile = if is_release { "wasm" } else { "wasm-quick" };
+    let profile = match page {
+        _ if !is_release => "wasm-quick",
+        "theatre" => "wasm-smallest",
+        _ => "wasm",
+    };
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(root).args(["build", "--locked", "--lib", "--package", PACKAGE]);
     cargo.args(["--no-default-features", "--features", page]);
