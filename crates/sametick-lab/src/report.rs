@@ -90,8 +90,8 @@ pub fn report_with(log: &Log, command: &str, recordings: Option<&str>) -> Result
     let clock = if head.real > 0 { "over sockets, in real time" } else { "in virtual time" };
     let _ = writeln!(
         page,
-        "<h2>This run</h2><p>{trials} trials that count of {}, {clock}, {} {}s, {} log rows dropped. Build: {}. Seed {}. \
-         Configuration {}. Run it again: <code>{}</code></p>",
+        "<h2>This run</h2><p>{trials} trials that count of {}, {clock}, {} {}s, {} log rows dropped. Build: {}. \
+         Seed {}. Configuration {}. Run it again: <code>{}</code></p>",
         head.planned,
         analysis.units,
         escaped(&analysis.unit),
