@@ -160,7 +160,13 @@ fn a_contest_waits_for_those_whose_seats_are_not_for_bots() {
 
 #[test]
 fn a_contest_is_saved_at_the_end_and_goes_on_where_it_was() {
-    let file = scratch("contest.islands", b"");
+    let file = scratch("contest.islands", b"somebody else's");
+    let save = ["play", "--game", "islands", "--save"];
+    let sentence = refusal(&[&save[..], &[&file]].concat());
+    assert!(sentence.contains("is there already: choose another name"), "{sentence}");
+    let sentence = refusal(&[&save[..], &["no/such/folder/contest"]].concat());
+    assert!(sentence.contains("cannot save to no/such/folder/contest"), "{sentence}");
+    std::fs::remove_file(&file).expect("ours");
     let saved = play(&["--players", "2", "--bots", "2", "--seconds", "2", "--save", &file]);
     let stopped = { saved }.0.next("stopped");
     let ticks = stopped["ticks"].as_u64().expect("a number");
