@@ -37,12 +37,7 @@ pub fn judge(
     player: PlayerId,
     request: &Request,
 ) -> Result<(), Denial> {
-    if request.is_nothing() {
-        return Ok(());
-    }
-    let clock = clock_at(world, Tick(world.tick().0.saturating_add(1)));
-    let census = Census::new(world, clock);
-    Court { world, content, census: &census, clock, seen: None }.judge(player, request)
+    judge_by(world, content, player, request, None)
 }
 
 /// What a client makes of a request before it asks for it. It denies what is plainly unlawful by what its player knows;
@@ -53,12 +48,22 @@ pub fn foresee(
     player: PlayerId,
     request: &Request,
 ) -> Result<(), Denial> {
+    judge_by(world, content, player, request, Some(Sight::of(world, player)))
+}
+
+/// Judges by all that there is, or by what is seen.
+fn judge_by(
+    world: &World<Entity>,
+    content: &Content,
+    player: PlayerId,
+    request: &Request,
+    seen: Option<Sight>,
+) -> Result<(), Denial> {
     if request.is_nothing() {
         return Ok(());
     }
     let clock = clock_at(world, Tick(world.tick().0.saturating_add(1)));
     let census = Census::new(world, clock);
-    let seen = Some(Sight::of(world, player));
     Court { world, content, census: &census, clock, seen }.judge(player, request)
 }
 

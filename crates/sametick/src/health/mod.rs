@@ -31,8 +31,10 @@ mod table;
 
 pub use board::{GONE_AFTER, SHOWN_FOR_MIN, Warning};
 pub use figures::{Figures, PING_OVER, Spread};
+pub(crate) use observation::Watch;
 pub use observation::{HEARD_MAX, Observation, Pace, Screen, Update};
-pub(crate) use observation::{PACE, Pacing, Watch};
+#[cfg(feature = "secure")]
+pub(crate) use observation::{PACE, Pacing};
 pub use ring::Ring;
 pub use table::{Kind, Row, Severity, TABLE, Whose};
 
