@@ -244,12 +244,6 @@ fn impossible(settings: &Settings) -> Option<(&'static str, String)> {
         return Some(("stages", "`stages` weighs snapshots, which only servers send".to_owned()));
     }
     if Setup::named(model).is_some() {
-        if play == "scene" {
-            let what = format!(
-                "`{model}` has no server, and scripts of scenes are told apart by a server's seats: it plays matches"
-            );
-            return Some(("model", what));
-        }
         let most = lockstep::PLAYERS_MAX as u32;
         if !(2..=most).contains(&players) {
             let what = format!("{players} players: in lockstep 2 to {most} can play");

@@ -393,7 +393,7 @@ fn asked(log: &Log) -> Result<String, LogError> {
         0 if all == 0 => "These trials have no lines of their own that are measured.".to_owned(),
         0 => "Yes: every line was within 1 ms and 5 % of what was asked.".to_owned(),
         off => format!(
-            "{off} of {all} lines were not within 1 ms and 5 % of what was asked at the start of their trial."
+            "{off} of {all} lines were not within 1 ms and 5 % of what was asked."
         ),
     };
     let is_open = if all > OPEN_MAX { "" } else { " open" };

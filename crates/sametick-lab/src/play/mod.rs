@@ -40,7 +40,7 @@ pub fn play(
         _ if Setup::named(trial.settings.text("model")).is_some() => {
             lockstep::play(trial, library, carrier(players, trial.seed)?)?
         }
-        _ => served::play(trial, library, carrier(players + 1, trial.seed)?, false)?.0,
+        _ => served::play(trial, library, carrier(players + 1, trial.seed)?, None)?.log,
     };
     log.wall_ms = begun.elapsed().as_secs_f64() * 1000.0;
     Ok(log)
@@ -54,7 +54,9 @@ pub fn record(trial: &Trial, library: &Library) -> Result<(TrialLog, Vec<u8>), S
         return Err("only matches and scenes with a server are recorded".to_owned());
     }
     let hosts = trial.settings.players() as usize + 1;
-    let carrier = Box::new(Simulated::new(hosts, trial.seed));
-    let (log, recording) = served::play(trial, library, carrier, true)?;
-    Ok((log, recording.unwrap_or_default()))
+    let carrier = || Box::new(Simulated::new(hosts, trial.seed));
+    // Who sits where is known once it was played; the recording tells it, so that players have the log's numbers there.
+    let seats = served::play(trial, library, carrier(), None)?.seats;
+    let played = served::play(trial, library, carrier(), Some(&seats))?;
+    Ok((played.log, played.recording.unwrap_or_default()))
 }
