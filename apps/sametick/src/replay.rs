@@ -226,11 +226,7 @@ fn as_json(replay: &Replay<Arena>, summary: &Summary, verification: &Verificatio
     })
 }
 
-fn print_world(
-    world: &World<Entity>,
-    seats: &Seats,
-    out: &mut impl Write,
-) -> anyhow::Result<()> {
+fn print_world(world: &World<Entity>, seats: &Seats, out: &mut impl Write) -> anyhow::Result<()> {
     let layouts = Layouts::of::<Entity>();
     writeln!(out, "tick {}, {} entities", world.tick().0, world.len())?;
     for (id, entity) in world.entities() {
@@ -248,11 +244,7 @@ fn print_world(
     Ok(())
 }
 
-fn export(
-    replay: &mut Replay<Arena>,
-    seats: &Seats,
-    out: &mut impl Write,
-) -> anyhow::Result<()> {
+fn export(replay: &mut Replay<Arena>, seats: &Seats, out: &mut impl Write) -> anyhow::Result<()> {
     let layouts = Layouts::of::<Entity>();
     for world in replay.worlds() {
         let world = world?;

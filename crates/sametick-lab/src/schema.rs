@@ -128,7 +128,11 @@ pub(crate) const TABLES: &[Table] = &[
             ("trial", INTEGER, "which trial"),
             ("player", INTEGER, "whose"),
             ("way", TEXT, "up or down; in lockstep to the others or from them"),
-            ("asked_delay_ms", REAL, "asked, on average over the trial: delay with the mean of its jitter"),
+            (
+                "asked_delay_ms",
+                REAL,
+                "asked, on average over the trial: delay with the mean of its jitter",
+            ),
             ("asked_loss", REAL, "asked, on average over the trial: share lost, 0 to 1"),
             ("delay_ms", REAL, "measured at both ends: mean"),
             ("delay_ms_50", REAL, "median"),

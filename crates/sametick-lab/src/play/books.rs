@@ -63,11 +63,17 @@ impl Seconds {
     }
 
     /// Puts off what is logged as long as no round is played: a countdown counts for nothing.
-    pub(crate) fn wait_for_round(&mut self, now: Time, meter: &mut Meter, world: Option<&World<Entity>>) {
+    pub(crate) fn wait_for_round(
+        &mut self,
+        now: Time,
+        meter: &mut Meter,
+        world: Option<&World<Entity>>,
+    ) {
         if self.has_begun || now < self.begins || now >= self.patience {
             return;
         }
-        let contest = |world: &World<Entity>| world.all::<Contest>().next().map(|(_, one)| one.phase);
+        let contest =
+            |world: &World<Entity>| world.all::<Contest>().next().map(|(_, one)| one.phase);
         if world.is_some_and(|world| contest(world).is_none_or(|phase| phase == Phase::Playing)) {
             return;
         }

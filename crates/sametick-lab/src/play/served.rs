@@ -66,6 +66,8 @@ pub(crate) struct Match<'a> {
 pub(crate) struct Played {
     pub(crate) log: TrialLog,
     pub(crate) recording: Option<Vec<u8>>,
+    /// The tick in which it ended.
+    pub(crate) last_tick: u32,
     /// The player, counted from 1, of each number in the game.
     pub(crate) seats: BTreeMap<u16, u32>,
 }
@@ -80,7 +82,8 @@ pub(crate) fn play(
     let mut play = Match::new(trial, library, carrier)?;
     if let Some(seats) = seats {
         let mut configuration = trial.settings.json();
-        configuration["seats"] = seats.iter().map(|(seat, player)| (seat.to_string(), *player)).collect();
+        configuration["seats"] =
+            seats.iter().map(|(seat, player)| (seat.to_string(), *player)).collect();
         let configuration = configuration.to_string();
         play.server.record(&Recording::new(&crate::log::build(), &configuration));
         play.recording = Some(Vec::new());
@@ -515,7 +518,8 @@ impl<'a> Match<'a> {
         if let Some(recording) = &mut self.recording {
             recording.extend(self.server.finish_recording());
         }
-        Ok(Played { log: self.log, recording: self.recording, seats: self.numbers })
+        let last_tick = self.server.world().tick().0;
+        Ok(Played { log: self.log, recording: self.recording, last_tick, seats: self.numbers })
     }
 }
 
