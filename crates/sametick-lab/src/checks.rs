@@ -25,28 +25,25 @@ pub(crate) struct Mentions {
 
 /// Takes down all that is not there.
 pub(crate) fn all(experiment: &Experiment, source: Source<'_>) {
-    let expected = experiment.expectations.iter().map(|expectation| &expectation.mentions);
-    let drawn = experiment.figure.iter().map(|figure| &figure.mentions);
+    let mentions = std::mem::take(&mut source.found.borrow_mut().mentions);
     let factors = experiment.factors();
-    for mentions in expected.chain(drawn) {
-        for (name, at) in &mentions.factors {
-            if !factors.contains(name) && !PARTS.contains(&name.as_str()) {
-                let meant = meant(name, factors.iter().map(String::as_str));
-                source.note(at, format!("`{name}` is no factor here; {meant}"));
-            }
+    for (name, at) in &mentions.factors {
+        if !factors.contains(name) && !PARTS.contains(&name.as_str()) {
+            let meant = meant(name, factors.iter().map(String::as_str));
+            source.note(at, format!("`{name}` is no factor here; {meant}"));
         }
-        for (name, at) in &mentions.settings {
-            let last = name.rsplit('.').next().unwrap_or_default();
-            if settings::find(last).is_none() {
-                let meant = meant(last, settings::SETTINGS.iter().map(|row| row.name));
-                source.note(at, format!("`{name}` is no setting; {meant}"));
-            }
+    }
+    for (name, at) in &mentions.settings {
+        let last = name.rsplit('.').next().unwrap_or_default();
+        if settings::find(last).is_none() {
+            let meant = meant(last, settings::SETTINGS.iter().map(|row| row.name));
+            source.note(at, format!("`{name}` is no setting; {meant}"));
         }
-        for (name, value, shown, at) in &mentions.levels {
-            // The small version has fewer.
-            if !experiment.is_quick && (factors.contains(name) || PARTS.contains(&name.as_str())) {
-                level(experiment, source, (name, value, shown), at);
-            }
+    }
+    for (name, value, shown, at) in &mentions.levels {
+        // The small version has fewer.
+        if !experiment.is_quick && (factors.contains(name) || PARTS.contains(&name.as_str())) {
+            level(experiment, source, (name, value, shown), at);
         }
     }
     players(experiment, source);

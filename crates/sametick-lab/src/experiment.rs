@@ -1,6 +1,6 @@
 //! An experiment as its file has it: the question, sessions, trials, factors, and what is expected.
 
-use crate::checks::{self, Mentions};
+use crate::checks;
 use crate::formula::Formula;
 use crate::metrics::{self, METRICS, Metric};
 use crate::plan::{self, Plan};
@@ -111,7 +111,6 @@ pub struct Figure {
     pub over: Option<String>,
     /// A line for each level of this one.
     pub series: Option<String>,
-    pub(crate) mentions: Mentions,
 }
 
 /// What is expected of a metric.
@@ -131,7 +130,6 @@ pub struct Expectation {
     pub rule: Rule,
     /// Why it does not hold here, if a paper has it and we do not: then it must not, so that this stays true.
     pub unmet: Option<String>,
-    pub(crate) mentions: Mentions,
 }
 
 /// What must hold of a number.
@@ -169,7 +167,15 @@ impl Experiment {
     /// Reads a file's text; paths in it begin in `folder`. With `is_quick` its `[quick]` part is heeded. Of several
     /// mistakes the first is told.
     pub fn read(text: &str, folder: &Path, is_quick: bool) -> Result<Self, Wrong> {
-        let (experiment, found) = Self::scan(text, folder, is_quick);
+        Self::first(Self::scan(text, Some(folder), is_quick))
+    }
+
+    /// The same of a file that was looked at before, wherever the maps and traces that it names are now.
+    pub(crate) fn read_again(text: &str, is_quick: bool) -> Result<Self, Wrong> {
+        Self::first(Self::scan(text, None, is_quick))
+    }
+
+    fn first((experiment, found): (Self, Found)) -> Result<Self, Wrong> {
         match found.all.is_empty() {
             true => Ok(experiment),
             false => Err(Wrongs::new(found.all).first()),
@@ -185,7 +191,7 @@ impl Experiment {
     /// assert_eq!(lines, [2, 4, 5]);
     /// ```
     pub fn check(text: &str, folder: &Path, is_quick: bool) -> Result<(Self, Plan), Wrongs> {
-        let (experiment, mut found) = Self::scan(text, folder, is_quick);
+        let (experiment, mut found) = Self::scan(text, Some(folder), is_quick);
         if !found.is_spoiled {
             plan::check(&experiment, &mut found);
         }
@@ -198,9 +204,11 @@ impl Experiment {
         }
     }
 
-    fn scan(text: &str, folder: &Path, is_quick: bool) -> (Self, Found) {
+    fn scan(text: &str, folder: Option<&Path>, is_quick: bool) -> (Self, Found) {
         let found = RefCell::new(Found::default());
-        let source = Source { text, folder, found: &found };
+        let looks_at_files = folder.is_some();
+        let folder = folder.unwrap_or(Path::new("."));
+        let source = Source { text, folder, looks_at_files, found: &found };
         let mut experiment = Self {
             title: "Experiment".to_owned(),
             question: String::new(),
@@ -275,9 +283,14 @@ impl Experiment {
 
     /// Whether the file itself speaks of sessions or of kinds of trials as of a factor.
     pub(crate) fn speaks_of(&self, factor: &str) -> bool {
-        let expected = self.expectations.iter().map(|expectation| &expectation.mentions);
-        let all = expected.chain(self.figure.iter().map(|figure| &figure.mentions));
-        all.flat_map(|mentions| &mentions.factors).any(|(name, _)| name == factor)
+        let mut expected = self.expectations.iter();
+        let is_expected = expected.any(|one| {
+            let mut levels = one.only.iter().chain(&one.against);
+            levels.any(|(name, _)| name == factor) || one.slope_over.as_deref() == Some(factor)
+        });
+        let mut drawn =
+            self.figure.iter().flat_map(|figure| figure.over.iter().chain(&figure.series));
+        is_expected || drawn.any(|name| name == factor)
     }
 
     /// Every program that the file has run.
@@ -341,17 +354,16 @@ fn metric(scan: &Scan<'_>) -> Result<&'static Metric, Wrong> {
 fn figure(scan: &Scan<'_>) -> Option<Figure> {
     let source = scan.source;
     let scan = source.heed(scan.table("figure"))?;
-    let mut mentions = Mentions::default();
     let metric = source.heed(metric(&scan).map(Some));
-    let [over, series] = ["over", "series"].map(|name| mentioned(&scan, name, &mut mentions));
+    let [over, series] = ["over", "series"].map(|name| mentioned(&scan, name));
     scan.finish();
-    Some(Figure { metric: metric?, over, series, mentions })
+    Some(Figure { metric: metric?, over, series })
 }
 
 /// A factor by name.
-fn mentioned(scan: &Scan<'_>, name: &'static str, mentions: &mut Mentions) -> Option<String> {
+fn mentioned(scan: &Scan<'_>, name: &'static str) -> Option<String> {
     let (value, at) = scan.source.heed(scan.value(name, Kind::Text))?;
-    mentions.factors.push((value.to_string(), within_quotes(&at)));
+    scan.source.found.borrow_mut().mentions.factors.push((value.to_string(), within_quotes(&at)));
     Some(value.to_string())
 }
 
@@ -460,48 +472,56 @@ impl Expectation {
     /// None if it cannot be: then what is wrong is taken down.
     fn read(scan: &Scan<'_>) -> Option<Self> {
         let source = scan.source;
-        let mut mentions = Mentions::default();
         let metric = source.heed(metric(scan).map(Some));
-        let only = levels(scan, "where", &mut mentions);
-        let against = levels(scan, "against", &mut mentions);
-        let slope_over = mentioned(scan, "slope_over", &mut mentions);
-        let rule = rule(scan, &mut mentions);
+        let only = levels(scan, "where");
+        let against = levels(scan, "against");
+        let slope_over = mentioned(scan, "slope_over");
+        let rule = rule(scan);
         let name = source.heed(scan.text("name"));
         let unmet = source.heed(scan.text("unmet"));
         scan.finish();
         let (metric, rule) = (metric?, rule?);
         let name = name.unwrap_or_else(|| metric.name.to_owned());
-        Some(Self { name, metric, only, slope_over, against, rule, unmet, mentions })
+        Some(Self { name, metric, only, slope_over, against, rule, unmet })
     }
 }
 
 /// Levels of factors by their names; sessions and kinds of trials are such factors too.
-fn levels(scan: &Scan<'_>, name: &'static str, mentions: &mut Mentions) -> Vec<(String, Value)> {
+fn levels(scan: &Scan<'_>, name: &'static str) -> Vec<(String, Value)> {
     let Some(table) = scan.source.heed(scan.table(name)) else { return Vec::new() };
     let mut found = Vec::new();
     for factor in checks::PARTS {
         if let Some((value, at)) = scan.source.heed(table.value(factor, Kind::Text)) {
-            mentions.factors.push((factor.to_owned(), at.clone()));
-            mentions.levels.push((factor.to_owned(), value.clone(), value.to_string(), at));
+            scan.source.found.borrow_mut().mentions.factors.push((factor.to_owned(), at.clone()));
+            scan.source.found.borrow_mut().mentions.levels.push((
+                factor.to_owned(),
+                value.clone(),
+                value.to_string(),
+                at,
+            ));
             found.push((factor.to_owned(), value));
         }
     }
     for one in table.assignments(&checks::PARTS, None) {
-        mentions.factors.push((one.name(), one.at.clone()));
+        scan.source.found.borrow_mut().mentions.factors.push((one.name(), one.at.clone()));
         let shown = one.value.shown(one.row.kind);
-        mentions.levels.push((one.name(), one.value.clone(), shown, one.at.clone()));
+        scan.source.found.borrow_mut().mentions.levels.push((
+            one.name(),
+            one.value.clone(),
+            shown,
+            one.at.clone(),
+        ));
         found.push((one.name(), one.value));
     }
     found
 }
 
-fn rule(scan: &Scan<'_>, mentions: &mut Mentions) -> Option<Rule> {
+fn rule(scan: &Scan<'_>) -> Option<Rule> {
     let source = scan.source;
     let before = source.count();
-    let [equals, least, most] =
-        ["equals", "at_least", "at_most"].map(|name| formula(scan, name, mentions));
-    let within = tolerance(scan, mentions);
-    let cells = source.heed(cells(scan, mentions));
+    let [equals, least, most] = ["equals", "at_least", "at_most"].map(|name| formula(scan, name));
+    let within = tolerance(scan);
+    let cells = source.heed(cells(scan));
     match (equals, cells, least, most, within) {
         (Some(formula), None, None, None, Some(within)) => Some(Rule::Equals(formula, within)),
         (None, Some(cells), None, None, Some(within)) => Some(Rule::Table(Box::new(cells), within)),
@@ -517,7 +537,7 @@ fn rule(scan: &Scan<'_>, mentions: &mut Mentions) -> Option<Rule> {
     }
 }
 
-fn formula(scan: &Scan<'_>, name: &'static str, mentions: &mut Mentions) -> Option<Formula> {
+fn formula(scan: &Scan<'_>, name: &'static str) -> Option<Formula> {
     let found = scan.get(name)?;
     let formula = match (found.get_ref(), number(found.get_ref())) {
         (_, Some(number)) => Ok(Formula::from(number)),
@@ -530,12 +550,12 @@ fn formula(scan: &Scan<'_>, name: &'static str, mentions: &mut Mentions) -> Opti
     let text = scan.source.text.get(at.clone()).unwrap_or_default();
     for name in formula.names() {
         let start = at.start + text.find(name).unwrap_or(0);
-        mentions.settings.push((name.to_owned(), start..at.end));
+        scan.source.found.borrow_mut().mentions.settings.push((name.to_owned(), start..at.end));
     }
     Some(formula)
 }
 
-fn tolerance(scan: &Scan<'_>, mentions: &mut Mentions) -> Option<Tolerance> {
+fn tolerance(scan: &Scan<'_>) -> Option<Tolerance> {
     let is_share = match scan.get("within").map(|found| found.get_ref()) {
         Some(DeValue::String(text)) => text.trim_end().ends_with('%'),
         _ => false,
@@ -544,18 +564,18 @@ fn tolerance(scan: &Scan<'_>, mentions: &mut Mentions) -> Option<Tolerance> {
         let share = scan.source.heed(scan.value("within", Kind::Share));
         return share.and_then(|(value, _)| value.number()).map(Tolerance::Percent);
     }
-    formula(scan, "within", mentions).map(Tolerance::Absolute)
+    formula(scan, "within").map(Tolerance::Absolute)
 }
 
-fn cells(scan: &Scan<'_>, mentions: &mut Mentions) -> Result<Option<Cells>, Wrong> {
+fn cells(scan: &Scan<'_>) -> Result<Option<Cells>, Wrong> {
     let Some(table) = scan.get("table") else { return Ok(None) };
     let cells = rows_of_numbers(scan.source, table)?;
-    let mut axis = |name: &'static str, levels: &'static str| {
+    let axis = |name: &'static str, levels: &'static str| {
         let odd = || {
             let what = format!("a table names its `{name}` and their levels, `{levels}`");
             scan.source.wrong(&table.span(), what)
         };
-        let factor = mentioned(scan, name, mentions).ok_or_else(odd)?;
+        let factor = mentioned(scan, name).ok_or_else(odd)?;
         let list = scan.get(levels).ok_or_else(odd)?;
         let DeValue::Array(list) = list.get_ref() else { return Err(odd()) };
         let levels: Option<Vec<f64>> = list.iter().map(|one| number(one.get_ref())).collect();

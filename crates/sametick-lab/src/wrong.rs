@@ -1,5 +1,6 @@
 //! What is wrong with a file and where; and the nearest right word for a wrong one.
 
+use crate::checks::Mentions;
 use std::fmt;
 use std::ops::Range;
 
@@ -86,6 +87,8 @@ impl Wrongs {
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) all: Vec<Wrong>,
+    /// What expectations and figures speak of: looked for when all is read.
+    pub(crate) mentions: Mentions,
     /// Whether something that decides what is played is not known: then what does not fit together is not looked for.
     pub(crate) is_spoiled: bool,
 }
@@ -102,7 +105,7 @@ impl Found {
 pub(crate) fn meant<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
     let near = known.clone().map(|name| (distance(word, name), name)).min();
     match near {
-        Some((steps, name)) if steps <= 1 + name.len() / 3 => format!("did you mean `{name}`?"),
+        Some((steps, name)) if steps <= 1 + name.len() / 4 => format!("did you mean `{name}`?"),
         _ => {
             let all: Vec<&str> = known.collect();
             format!("known are {}", all.join(", "))

@@ -66,7 +66,7 @@ const CASES: &[(&str, &str)] = &[
         "line 3, column 17: `ping` has this level twice",
     ),
     (
-        "question = \"?\"\n[[expect]]\nmetric = \"accuracies\"",
+        "question = \"?\"\n[[expect]]\nmetric = \"accuracies\"\nat_least = 1",
         "line 3, column 10: there is no metric `accuracies`; did you mean `accuracy`?",
     ),
     (

@@ -315,7 +315,7 @@ impl<'a> Match<'a> {
                 && tick.0.is_multiple_of(self.ticks_per_snapshot)
             {
                 let (world, content) = (self.server.world(), &self.ground.content);
-                weighing.weigh(world, content, self.numbers.keys().copied(), at.0 >= 0.0)?;
+                weighing.weigh(world, content, self.numbers.keys().copied(), at.0)?;
             }
         }
         Ok(())
