@@ -8,8 +8,8 @@ use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
 use clap::{Args, Subcommand, ValueEnum, value_parser};
 use sametick_lab::{
-    Experiment, Format, How, Log, NewCarrier, Outcome, Plan, Progress, Simulated, compare, figure,
-    metrics_table, outcomes, read_file, report_with, run, settings_table, starting_file,
+    Experiment, Format, How, Log, NewCarrier, Outcome, Plan, Progress, Session, Simulated, compare,
+    figure, metrics_table, outcomes, read_plan, report_with, run, settings_table, starting_file,
 };
 use serde_json::{Value, json};
 use std::io::{IsTerminal, Write};
@@ -96,12 +96,15 @@ pub(crate) enum Lab {
         #[arg(required = true)]
         from: Vec<PathBuf>,
     },
-    /// Compare two databases, metric by metric
+    /// Compare two databases, metric by metric, what differs most first
     Compare {
         /// One
         one: PathBuf,
         /// The other
         other: PathBuf,
+        /// Only these metrics
+        #[arg(long, value_delimiter = ',')]
+        metrics: Vec<String>,
     },
     /// List every setting of a file, and every metric
     List,
@@ -152,6 +155,9 @@ pub(crate) struct Verifying {
     /// The folder that databases stay in; without it they are thrown away
     #[arg(short, long)]
     output: Option<PathBuf>,
+    /// Threads; without it one for each core
+    #[arg(long, value_parser = value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
     /// The small version of each, for tests
     #[arg(long)]
     quick: bool,
@@ -202,8 +208,8 @@ pub(crate) fn run_lab(lab: &Lab) -> anyhow::Result<()> {
             crate::print(&format!("wrote {} files to {}\n", written.len(), output.display()))
         }
         Lab::Merge { into, from } => merge(into, from),
-        Lab::Compare { one, other } => {
-            crate::print(&compare(&Log::read(one)?, &Log::read(other)?)?)
+        Lab::Compare { one, other, metrics } => {
+            crate::print(&compare(&Log::read(one)?, &Log::read(other)?, metrics)?)
         }
         Lab::List => crate::print(&format!("{}\n{}", settings_table(), metrics_table())),
     }
@@ -226,9 +232,7 @@ fn new(file: &Path) -> anyhow::Result<()> {
 }
 
 fn read(file: &Path, quick: bool) -> anyhow::Result<(Experiment, Plan)> {
-    let experiment = read_file(file, quick).map_err(|what| anyhow!(what))?;
-    let plan = Plan::new(&experiment).map_err(|wrong| anyhow!("{}, {wrong}", file.display()))?;
-    Ok((experiment, plan))
+    read_plan(file, quick).map_err(|what| anyhow!(what))
 }
 
 fn cores() -> usize {
@@ -238,19 +242,23 @@ fn cores() -> usize {
 fn check(file: &Path) -> anyhow::Result<()> {
     let (experiment, plan) = read(file, false)?;
     let mut text = format!("{}\n", experiment.question);
-    let each = match experiment.participants {
-        1 => format!("{} repetitions", experiment.repetitions),
-        people => format!("{people} participants x {} repetitions", experiment.repetitions),
-    };
-    text += &format!(
-        "{} conditions x {each}: {} trials, {} of play, about {} in virtual time on {} cores\n",
-        plan.conditions.len(),
-        plan.trials.len(),
-        length(plan.played_seconds()),
-        length(plan.guessed_seconds(cores())),
-        cores()
-    );
-    let rows = experiment.order.rows(plan.conditions.len());
+    let sums: Vec<String> =
+        experiment.sessions.iter().map(|session| sum(&experiment, session)).collect();
+    let (trials, played) = (counted(plan.trials.len(), "trial"), length(plan.played_seconds()));
+    let takes = length(plan.guessed_seconds(cores()));
+    let takes = format!("{played} of play, about {takes} in virtual time on {} cores", cores());
+    match &sums[..] {
+        [sum] => text += &format!("{sum}: {trials}, {takes}\n"),
+        sums => {
+            text += &format!("{trials}, {takes}\n");
+            for (session, sum) in experiment.sessions.iter().zip(sums) {
+                let trials = plan.trials.iter().filter(|one| one.session == session.name).count();
+                text += &format!("session {}: {sum}: {}\n", session.name, counted(trials, "trial"));
+            }
+        }
+    }
+    let most = experiment.sessions.iter().map(|session| session.conditions.len()).max();
+    let rows = experiment.order.rows(most.unwrap_or(1));
     if rows > 1 && !(experiment.participants as usize).is_multiple_of(rows) {
         text += &format!("not balanced: this order wants a multiple of {rows} participants\n");
     }
@@ -268,6 +276,31 @@ fn check(file: &Path) -> anyhow::Result<()> {
     crate::print(&text)
 }
 
+/// What the trials of a session are the product of.
+fn sum(experiment: &Experiment, session: &Session) -> String {
+    let mut factors = vec![counted(session.conditions.len(), "condition")];
+    if experiment.participants > 1 {
+        factors.push(counted(experiment.participants as usize, "participant"));
+    }
+    let repetitions = session.repetitions.unwrap_or(experiment.repetitions) as usize;
+    factors.push(counted(repetitions, "repetition"));
+    let each: usize = session.trials.iter().map(|kind| kind.count as usize).sum();
+    if each > 1 {
+        factors.push(format!("{each} trials of {}", counted(session.trials.len(), "kind")));
+    }
+    let mut sum = factors.join(" x ");
+    let people = experiment.participants as usize;
+    match experiment.practice as usize * session.trials.len() * people {
+        0 => {}
+        practice => sum += &format!(", and {practice} of practice"),
+    }
+    sum
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 fn length(seconds: f64) -> String {
     match seconds {
         short if short < 99.5 => format!("{} s", short.ceil()),
@@ -281,7 +314,8 @@ struct Finished {
     experiment: Experiment,
     trials: usize,
     outcomes: Vec<Outcome>,
-    database: PathBuf,
+    /// None once it is thrown away.
+    database: Option<PathBuf>,
     hash: String,
     seconds: f64,
     is_stopped: bool,
@@ -299,7 +333,7 @@ impl Finished {
             "seed": self.experiment.seed,
             "trials": self.trials,
             "is_complete": !self.is_stopped,
-            "database": self.database.display().to_string(),
+            "database": self.database.as_ref().map(|path| path.display().to_string()),
             "database_hash": self.hash,
             "seconds": self.seconds,
             "expectations": self.outcomes.iter().map(Outcome::json).collect::<Vec<_>>(),
@@ -317,13 +351,14 @@ impl Finished {
             text += &format!("{verdict} {name}: expected {expected}, measured {measured} {unit}\n");
         }
         let held = self.outcomes.iter().filter(|outcome| outcome.holds).count();
+        let database = self.database.as_ref().map(|path| format!(", {}", path.display()));
         text += &format!(
-            "{}: {} trials in {:.1} s, {held} of {} expectations hold, {} ({})\n",
+            "{}: {} trials in {:.1} s, {held} of {} expectations hold{} ({})\n",
             self.experiment.title,
             self.trials,
             self.seconds,
             self.outcomes.len(),
-            self.database.display(),
+            database.unwrap_or_default(),
             self.hash
         );
         text
@@ -375,7 +410,7 @@ fn finish(file: &Path, database: &Path, running: &Running) -> anyhow::Result<Fin
     Ok(Finished {
         trials: ran.trials + ran.kept,
         outcomes: if running.shard.1 > 1 { Vec::new() } else { outcomes },
-        database: database.to_owned(),
+        database: Some(database.to_owned()),
         hash: log.hash()?,
         seconds: begun.elapsed().as_secs_f64(),
         is_stopped: ran.is_stopped,
@@ -436,7 +471,7 @@ fn verify(verifying: &Verifying) -> anyhow::Result<()> {
         let running = Running {
             file: file.clone(),
             output: Some(database.clone()),
-            threads: None,
+            threads: verifying.threads,
             shard: (0, 1),
             programs: false,
             real_time: false,
@@ -448,7 +483,8 @@ fn verify(verifying: &Verifying) -> anyhow::Result<()> {
             // Ours alone: the name holds this process's number.
             let _ = std::fs::remove_dir_all(&scratch);
         }
-        let finished = finished?;
+        let mut finished = finished?;
+        finished.database = finished.database.filter(|_| verifying.output.is_some());
         if finished.experiment.expectations.is_empty() {
             bail!("{} expects nothing: there is no [[expect]] to verify", file.display());
         }

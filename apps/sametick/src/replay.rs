@@ -6,10 +6,11 @@ use clap::{Args, ValueEnum};
 use sametick::record::ROW_WORDS;
 use sametick::replay::{Header, Replay, Summary, Verification};
 use sametick::word::Meaning;
-use sametick::{Entities, Layout, Layouts, Tick, World};
+use sametick::{Entities, Layout, Layouts, PlayerId, Tick, World};
 use sametick_arena::map::MAPS;
 use sametick_arena::{Arena, Content, Entity, Mode};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -54,19 +55,39 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let content = content(&header, options.map.as_deref())?;
     let mut replay =
         Replay::<Arena>::open(bytes, content).with_context(|| format!("cannot play {file}"))?;
+    let seats = Seats::of(replay.header());
     let mut out = BufWriter::new(io::stdout().lock());
     if let Some(tick) = options.seek {
         replay.seek(Tick(tick)).with_context(|| format!("cannot seek in {file}"))?;
     }
     let done = match (options.export, options.seek) {
-        (Some(Format::Json), _) => export(&mut replay, &mut out),
-        (None, Some(_)) => print_world(replay.world(), &mut out),
+        (Some(Format::Json), _) => export(&mut replay, &seats, &mut out),
+        (None, Some(_)) => print_world(replay.world(), &seats, &mut out),
         (None, None) => judge(&mut replay, options.json, &mut out),
     };
     match done.and_then(|()| Ok(out.flush()?)) {
         // Whoever reads along has seen enough.
         Err(error) if is_broken_pipe(&error) => Ok(()),
         done => done,
+    }
+}
+
+/// The numbers that people know players by. Everyone counts from 1; a trial of the lab has the numbers of its log, and its
+/// recording says who sat where.
+struct Seats(BTreeMap<u16, u32>);
+
+impl Seats {
+    fn of(header: &Header) -> Self {
+        let configuration: Option<Value> = serde_json::from_str(&header.configuration).ok();
+        let seats = configuration.as_ref().and_then(|all| all["seats"].as_object());
+        let number = |(seat, player): (&String, &Value)| {
+            Some((seat.parse().ok()?, u32::try_from(player.as_u64()?).ok()?))
+        };
+        Self(seats.into_iter().flatten().filter_map(number).collect())
+    }
+
+    fn number(&self, player: PlayerId) -> u32 {
+        self.0.get(&player.0).copied().unwrap_or(u32::from(player.0) + 1)
     }
 }
 
@@ -205,20 +226,25 @@ fn as_json(replay: &Replay<Arena>, summary: &Summary, verification: &Verificatio
     })
 }
 
-fn print_world(world: &World<Entity>, out: &mut impl Write) -> anyhow::Result<()> {
+fn print_world(world: &World<Entity>, seats: &Seats, out: &mut impl Write) -> anyhow::Result<()> {
     let layouts = Layouts::of::<Entity>();
     writeln!(out, "tick {}, {} entities", world.tick().0, world.len())?;
     for (id, entity) in world.entities() {
-        let owner = world.owner(id).map(|owner| format!(" of player {}", owner.0));
+        let owner = world.owner(id).map(|owner| format!(" of player {}", seats.number(owner)));
         writeln!(out, "{id:?} {}{}", kind(entity), owner.unwrap_or_default())?;
         for (name, value) in fields(entity, &layouts) {
+            let player = value.as_u64().and_then(|number| u16::try_from(number).ok());
+            let value = match player.filter(|_| name == "player") {
+                Some(player) => seats.number(PlayerId(player)).into(),
+                None => value,
+            };
             writeln!(out, "  {name} = {value}")?;
         }
     }
     Ok(())
 }
 
-fn export(replay: &mut Replay<Arena>, out: &mut impl Write) -> anyhow::Result<()> {
+fn export(replay: &mut Replay<Arena>, seats: &Seats, out: &mut impl Write) -> anyhow::Result<()> {
     let layouts = Layouts::of::<Entity>();
     for world in replay.worlds() {
         let world = world?;
@@ -227,6 +253,7 @@ fn export(replay: &mut Replay<Arena>, out: &mut impl Write) -> anyhow::Result<()
                 "id": format!("{id:?}"),
                 "kind": kind(entity),
                 "owner": world.owner(id).map(|owner| owner.0),
+                "player": world.owner(id).map(|owner| seats.number(owner)),
                 "fields": fields(entity, &layouts).into_iter().collect::<Map<_, _>>(),
             })
         });

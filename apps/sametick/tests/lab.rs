@@ -106,6 +106,11 @@ fn verifying_what_does_not_hold_fails_and_says_what() {
     let answer: Value = serde_json::from_str(&out(&verified)).expect("one object");
     assert_eq!(answer["all_hold"], false);
     assert!(error(&verified).contains("not everything is as expected"), "{}", error(&verified));
+    assert_eq!(answer["database"], Value::Null, "it is thrown away");
+    let told = out(&folder.lab(&["verify", "frames.toml", "--threads", "1"]));
+    assert!(told.contains("0 of 2 expectations hold (") && !told.contains(".db"), "{told}");
+    folder.lab(&["verify", "frames.toml", "-o", "kept"]);
+    assert!(folder.0.join("kept/frames.db").is_file());
 }
 
 #[test]
@@ -163,6 +168,67 @@ fn what_is_wrong_is_told_in_one_sentence() {
         let error = error(&output);
         assert!(error.contains(told) && error.lines().count() == 1, "{arguments:?}: {error}");
     }
+}
+
+#[test]
+fn all_mistakes_of_a_file_are_told_line_by_line() {
+    let folder = Folder::new("mistakes");
+    folder.write(
+        "odd.toml",
+        "question = \"?\"\nsede = 1\n[settings]\npnig = \"5 ms\"\nloss = \"x\"\n",
+    );
+    let checked = folder.lab(&["check", "odd.toml"]);
+    let told = error(&checked);
+    assert_eq!((checked.status.code(), told.lines().count()), (Some(1), 3), "{told}");
+    for line in [
+        "odd.toml, line 2, column 1: ",
+        "odd.toml, line 4, column 1: ",
+        "odd.toml, line 5, column 8: ",
+    ] {
+        assert!(told.contains(line), "{line}: {told}");
+    }
+}
+
+#[test]
+fn what_a_check_counts_adds_up() {
+    let folder = Folder::new("sums");
+    let file = "question = \"?\"\nparticipants = 2\npractice = 1\n[[session]]\nname = \"a\"\n[session.factors]\n\
+                ping = [\"0 ms\", \"9 ms\"]\n[[session.trial]]\ncount = 3\n[[session.trial]]\nloss = \"9 %\"\n\
+                [[session]]\nname = \"b\"\nrepetitions = 5\n";
+    folder.write("sums.toml", file);
+    let checked = out(&folder.lab(&["check", "sums.toml"]));
+    for told in [
+        "32 trials, ",
+        "session a: 2 conditions x 2 participants x 1 repetition x 4 trials of 2 kinds, and 4 of practice: 20 trials",
+        "session b: 1 condition x 2 participants x 5 repetitions, and 2 of practice: 12 trials",
+    ] {
+        assert!(checked.contains(told), "{told}: {checked}");
+    }
+}
+
+#[test]
+fn two_databases_are_compared_by_what_differs_most_and_by_the_metrics_that_are_named() {
+    let folder = Folder::new("compare");
+    folder.write("one.toml", FRAMES);
+    folder.write("two.toml", &FRAMES.replace("play = ", "jitter = \"9 ms\"\nplay = "));
+    folder.run("one.toml", "one.db");
+    folder.run("two.toml", "two.db");
+    let compared = out(&folder.lab(&["compare", "one.db", "two.db"]));
+    let shares: Vec<f64> = compared
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split(" %").next()?.rsplit(' ').next()?.parse().ok())
+        .collect();
+    assert!(shares.len() > 10 && shares.is_sorted_by(|one, other| one >= other), "{compared}");
+    assert!(
+        compared.lines().nth(1).is_some_and(|line| line.starts_with("line_delay")),
+        "{compared}"
+    );
+    let arguments = ["compare", "one.db", "two.db", "--metrics", "frames,frame_bytes"];
+    let some = out(&folder.lab(&arguments));
+    assert_eq!(some.lines().count(), 1 + 2 * 2, "{some}");
+    let wrong = error(&folder.lab(&["compare", "one.db", "two.db", "--metrics", "frame_byte"]));
+    assert!(wrong.contains("did you mean `frame_bytes`?"), "{wrong}");
 }
 
 /// Forty trials of some tens of milliseconds each.
@@ -311,9 +377,19 @@ fn a_doubtful_shot_of_a_report_is_found_in_the_recording_that_it_links_to() {
     let mut replay = Command::new(env!("CARGO_BIN_EXE_sametick"));
     let replay = replay.current_dir(&folder.0).args(["replay", file, "--seek", tick]).output();
     let world = out(&replay.expect("it starts"));
-    assert!(world.starts_with(&format!("tick {tick},")) && world.contains("fighter"), "{world}");
+    assert!(world.starts_with(&format!("tick {tick},")), "{world}");
+    for (player, count) in [(0, 0), (1, 2), (2, 2)] {
+        let named = world.matches(&format!(" of player {player}\n")).count();
+        assert_eq!(named, count, "seats and fighters of player {player}: {world}");
+    }
     let again = out(&folder.lab(&["replay", "corner.db", "--trial", "1", "--tick", tick]));
     assert!(again.contains(&format!("sametick replay trial-1.sametick --seek {tick}")), "{again}");
+    let beyond = folder.lab(&["replay", "corner.db", "--trial", "1", "--tick", "99999"]);
+    let told = error(&beyond);
+    assert!(
+        !beyond.status.success() && told.contains("there is no tick 99999 in trial 1"),
+        "{told}"
+    );
     let one = std::fs::read(folder.0.join("trial-1.sametick")).expect("a recording");
     assert_eq!(one, std::fs::read(folder.0.join(file)).expect("a recording"));
 }

@@ -3,12 +3,12 @@
 use crate::experiment::Experiment;
 use crate::log::{Log, LogError, build};
 use crate::plan::Plan;
-use crate::play::{Library, record};
+use crate::play::{Library, Recorded, record};
 use std::path::Path;
 
 /// The recording of a trial. It is played again from the log's own file and seed, and must end in the same world; paths
 /// in the file begin in `folder`.
-pub fn play_again(log: &Log, number: u32, folder: &Path) -> Result<Vec<u8>, LogError> {
+pub fn play_again(log: &Log, number: u32, folder: &Path) -> Result<Recorded, LogError> {
     let path = log.path().display();
     let sql = "SELECT config, is_quick, build FROM experiment";
     let (config, is_quick, by): (String, bool, String) =
@@ -33,9 +33,9 @@ pub fn play_again(log: &Log, number: u32, folder: &Path) -> Result<Vec<u8>, LogE
     let plan = Plan::new(&experiment).map_err(|wrong| odd(wrong.to_string()))?;
     let trial =
         plan.trials.get(number as usize - 1).ok_or_else(|| odd("not planned".to_owned()))?;
-    let (rows, recording) = record(trial, &Library::new(folder)).map_err(odd)?;
-    if format!("{:016x}", rows.world_hash) != hash {
+    let recorded = record(trial, &Library::new(folder)).map_err(odd)?;
+    if format!("{:016x}", recorded.log.world_hash) != hash {
         return Err(odd("played again it ends otherwise: maps or traces have changed".to_owned()));
     }
-    Ok(recording)
+    Ok(recorded)
 }

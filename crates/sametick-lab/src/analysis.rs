@@ -83,6 +83,15 @@ impl Analysis {
         Ok(Self { conditions, unit, units: units.len(), trials })
     }
 
+    /// How intervals are made, in a sentence.
+    pub fn how(&self) -> String {
+        format!(
+            "Intervals: {RESAMPLES} times as many {0}s as there are were drawn again from them, with each {0}'s mean, never \
+             single shots; between the 2.5th and the 97.5th percentile of the means.",
+            self.unit
+        )
+    }
+
     /// How many trials count.
     pub fn trials(&self) -> usize {
         self.trials.len()

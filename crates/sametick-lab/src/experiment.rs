@@ -1,13 +1,16 @@
 //! An experiment as its file has it: the question, sessions, trials, factors, and what is expected.
 
+use crate::checks;
 use crate::formula::Formula;
 use crate::metrics::{self, METRICS, Metric};
+use crate::plan::{self, Plan};
 use crate::programs::Programs;
 use crate::scan::{Scan, Source, rows_of_numbers};
-use crate::settings::{self, Assignment, Change};
+use crate::settings::{Assignment, Change};
 use crate::square::Order;
 use crate::value::{Kind, Value, number};
-use crate::wrong::{Wrong, meant};
+use crate::wrong::{Found, Wrong, Wrongs, meant};
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 
@@ -161,47 +164,102 @@ pub struct Cells {
 }
 
 impl Experiment {
-    /// Reads a file's text; paths in it begin in `folder`. With `is_quick` its `[quick]` part is heeded.
+    /// Reads a file's text; paths in it begin in `folder`. With `is_quick` its `[quick]` part is heeded. Of several
+    /// mistakes the first is told.
     pub fn read(text: &str, folder: &Path, is_quick: bool) -> Result<Self, Wrong> {
-        let source = Source { text, folder };
-        let table = DeTable::parse(text).map_err(|error| {
-            source.wrong(&error.span().unwrap_or(0..0), error.message().replace('\n', ", "))
-        })?;
-        let scan = Scan::new(source, table.get_ref(), 0..0);
-        let question = scan.text("question")?.filter(|question| !question.trim().is_empty());
-        let question = question.ok_or_else(|| {
-            source.wrong(&(0..0), "an experiment asks something: question = \"...\"")
-        })?;
-        let title = scan.text("title")?.unwrap_or_else(|| "Experiment".to_owned());
-        let seed = u64::from(scan.count("seed", 0, u32::MAX)?.unwrap_or(1));
+        Self::first(Self::scan(text, Some(folder), is_quick))
+    }
+
+    /// The same of a file that was looked at before, wherever the maps and traces that it names are now.
+    pub(crate) fn read_again(text: &str, is_quick: bool) -> Result<Self, Wrong> {
+        Self::first(Self::scan(text, None, is_quick))
+    }
+
+    fn first((experiment, found): (Self, Found)) -> Result<Self, Wrong> {
+        match found.all.is_empty() {
+            true => Ok(experiment),
+            false => Err(Wrongs::new(found.all).first()),
+        }
+    }
+
+    /// Reads a file's text and plans it, and tells all that is wrong.
+    ///
+    /// ```
+    /// let file = "question = \"?\"\nsede = 3\n[settings]\nping = 50\nlos = \"2 %\"";
+    /// let wrongs = sametick_lab::Experiment::check(file, ".".as_ref(), false).unwrap_err();
+    /// let lines: Vec<usize> = wrongs.all.iter().map(|wrong| wrong.line).collect();
+    /// assert_eq!(lines, [2, 4, 5]);
+    /// ```
+    pub fn check(text: &str, folder: &Path, is_quick: bool) -> Result<(Self, Plan), Wrongs> {
+        let (experiment, mut found) = Self::scan(text, Some(folder), is_quick);
+        if !found.is_spoiled {
+            plan::check(&experiment, &mut found);
+        }
+        if !found.all.is_empty() {
+            return Err(Wrongs::new(found.all));
+        }
+        match Plan::new(&experiment) {
+            Ok(plan) => Ok((experiment, plan)),
+            Err(wrong) => Err(Wrongs::new(vec![wrong])),
+        }
+    }
+
+    fn scan(text: &str, folder: Option<&Path>, is_quick: bool) -> (Self, Found) {
+        let found = RefCell::new(Found::default());
+        let looks_at_files = folder.is_some();
+        let folder = folder.unwrap_or(Path::new("."));
+        let source = Source { text, folder, looks_at_files, found: &found };
         let mut experiment = Self {
-            title,
-            question,
-            seed,
-            participants: scan.count("participants", 1, REPETITIONS_MAX)?.unwrap_or(1),
-            repetitions: scan.count("repetitions", 1, REPETITIONS_MAX)?.unwrap_or(1),
-            practice: scan.count("practice", 0, 1_000)?.unwrap_or(0),
-            order: order(&scan)?,
+            title: "Experiment".to_owned(),
+            question: String::new(),
+            seed: 1,
+            participants: 1,
+            repetitions: 1,
+            practice: 0,
+            order: Order::AsWritten,
             sessions: Vec::new(),
             expectations: Vec::new(),
-            figure: figure(&scan)?,
+            figure: None,
             is_quick,
             text: text.to_owned(),
             folder: folder.to_owned(),
             file: "experiment.toml".to_owned(),
         };
-        let quick = Quick::read(&scan, is_quick)?;
-        experiment.repetitions = quick.repetitions.unwrap_or(experiment.repetitions);
-        experiment.sessions = sessions(&scan, &quick)?;
-        for expectation in scan.tables("expect")? {
-            experiment.expectations.push(Expectation::read(&expectation)?);
+        let (table, damages) = DeTable::parse_recoverable(text);
+        for damage in &damages {
+            let at = damage.span().unwrap_or(0..0);
+            source.note(&at, damage.message().replace('\n', ", "));
         }
-        scan.finish()?;
-        experiment.check_names(source)?;
-        experiment.check_formulas(source)?;
-        experiment.check_levels(source)?;
-        experiment.check_players(source)?;
-        Ok(experiment)
+        // What else a damaged file says may not be what was meant.
+        if damages.is_empty() {
+            experiment.fill(&Scan::new(source, table.get_ref(), 0..0));
+            checks::all(&experiment, source);
+        }
+        (experiment, found.into_inner())
+    }
+
+    fn fill(&mut self, scan: &Scan<'_>) {
+        let source = scan.source;
+        let before = source.count();
+        let question = source.heed(scan.text("question")).unwrap_or_default();
+        if question.trim().is_empty() && source.count() == before {
+            source.note(&(0..0), "an experiment asks something: question = \"...\"");
+        }
+        self.question = question;
+        self.title = source.heed(scan.text("title")).unwrap_or(std::mem::take(&mut self.title));
+        let count = |name, least, most| source.heed(scan.count(name, least, most));
+        self.seed = u64::from(count("seed", 0, u32::MAX).unwrap_or(1));
+        self.participants = count("participants", 1, REPETITIONS_MAX).unwrap_or(1);
+        self.repetitions = count("repetitions", 1, REPETITIONS_MAX).unwrap_or(1);
+        self.practice = count("practice", 0, 1_000).unwrap_or(0);
+        self.order = source.heed(order(scan).map(Some)).unwrap_or(Order::AsWritten);
+        self.figure = figure(scan);
+        let quick = Quick::read(scan, self.is_quick);
+        self.repetitions = quick.repetitions.unwrap_or(self.repetitions);
+        self.sessions = sessions(scan, &quick);
+        let expectations = source.heed(scan.tables("expect"));
+        self.expectations = expectations.iter().filter_map(Expectation::read).collect();
+        scan.finish();
     }
 
     /// A number for the file and how it is run: two that have the same run the same trials.
@@ -223,114 +281,23 @@ impl Experiment {
         names
     }
 
+    /// Whether the file itself speaks of sessions or of kinds of trials as of a factor.
+    pub(crate) fn speaks_of(&self, factor: &str) -> bool {
+        let mut expected = self.expectations.iter();
+        let is_expected = expected.any(|one| {
+            let mut levels = one.only.iter().chain(&one.against);
+            levels.any(|(name, _)| name == factor) || one.slope_over.as_deref() == Some(factor)
+        });
+        let mut drawn =
+            self.figure.iter().flat_map(|figure| figure.over.iter().chain(&figure.series));
+        is_expected || drawn.any(|name| name == factor)
+    }
+
     /// Every program that the file has run.
     pub fn programs(&self) -> impl Iterator<Item = &[String]> {
         self.sessions.iter().flat_map(|session| session.programs.all())
     }
-
-    /// What is expected or drawn speaks of factors that there are.
-    fn check_names(&self, source: Source<'_>) -> Result<(), Wrong> {
-        let factors = self.factors();
-        let mut named: Vec<&String> = Vec::new();
-        for expectation in &self.expectations {
-            named.extend(expectation.only.iter().map(|(name, _)| name));
-            named.extend(expectation.against.iter().map(|(name, _)| name));
-            named.extend(&expectation.slope_over);
-            if let Rule::Table(cells, _) = &expectation.rule {
-                named.extend([&cells.rows.0, &cells.columns.0]);
-            }
-        }
-        if let Some(figure) = &self.figure {
-            named.extend(figure.over.iter().chain(&figure.series));
-        }
-        match named.into_iter().find(|name| !factors.contains(name)) {
-            None => Ok(()),
-            Some(name) => {
-                let at = source.text.rfind(name.as_str()).unwrap_or(0);
-                let meant = meant(name, factors.iter().map(String::as_str));
-                Err(source.wrong(&(at..at), format!("`{name}` is no factor here; {meant}")))
-            }
-        }
-    }
 }
-
-impl Experiment {
-    /// Formulas speak of settings that there are.
-    fn check_formulas(&self, source: Source<'_>) -> Result<(), Wrong> {
-        let formulas = self.expectations.iter().flat_map(|expectation| {
-            let (rule, within) = match &expectation.rule {
-                Rule::Equals(formula, within) => (vec![formula], Some(within)),
-                Rule::Between(least, most) => (least.iter().chain(most).collect(), None),
-                Rule::Table(_, within) => (Vec::new(), Some(within)),
-            };
-            let within = within.and_then(|within| match within {
-                Tolerance::Absolute(formula) => Some(formula),
-                Tolerance::Percent(_) => None,
-            });
-            rule.into_iter().chain(within)
-        });
-        let mut names = formulas.flat_map(Formula::names);
-        let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
-        match names.find(|name| settings::find(&last(name)).is_none()) {
-            None => Ok(()),
-            Some(name) => {
-                let at = source.text.rfind(name).unwrap_or(0);
-                let meant = meant(&last(name), settings::SETTINGS.iter().map(|row| row.name));
-                Err(source.wrong(&(at..at), format!("`{name}` is no setting; {meant}")))
-            }
-        }
-    }
-
-    /// What is expected speaks of levels that there are. The small version has fewer.
-    fn check_levels(&self, source: Source<'_>) -> Result<(), Wrong> {
-        let said = |expectation: &'_ Expectation| {
-            expectation.only.iter().chain(&expectation.against).cloned().collect::<Vec<_>>()
-        };
-        let all = self.sessions.iter().flat_map(|session| session.conditions.iter().flatten());
-        let levels: Vec<&Assignment> = all.collect();
-        let is_there = |(name, value): &(String, Value)| {
-            levels.iter().any(|level| level.name() == *name && level.value == *value)
-        };
-        let mut said = self.expectations.iter().flat_map(said);
-        match said.find(|one| !self.is_quick && !is_there(one)) {
-            None => Ok(()),
-            Some((name, value)) => {
-                let at = source.text.rfind("where").or(source.text.rfind("against")).unwrap_or(0);
-                let mut known: Vec<String> = Vec::new();
-                for level in levels.iter().filter(|level| level.name() == name) {
-                    let shown = level.value.shown(level.row.kind);
-                    if !known.contains(&shown) {
-                        known.push(shown);
-                    }
-                }
-                let what = format!("`{name}` has no level {value}; it has {}", known.join(", "));
-                Err(source.wrong(&(at..at), what))
-            }
-        }
-    }
-
-    /// Nothing is said of a player beyond those who play.
-    fn check_players(&self, source: Source<'_>) -> Result<(), Wrong> {
-        for session in &self.sessions {
-            let trials = session.trials.iter().flat_map(|trial| &trial.assignments);
-            let levels = session.conditions.iter().flatten();
-            let all: Vec<&Assignment> =
-                session.assignments.iter().chain(levels).chain(trials).collect();
-            let said = all.iter().filter(|one| one.row.name == "players");
-            let players = said.filter_map(|one| one.value.number()).fold(0.0, f64::max);
-            let players = if players > 0.0 { players as u32 } else { PLAYERS_USUAL };
-            let beyond = all.iter().find(|one| one.player.is_some_and(|one| one > players));
-            if let Some(one) = beyond {
-                let what = format!("`{}` is of nobody: {players} play", one.name());
-                return Err(source.wrong(&one.at, what));
-            }
-        }
-        Ok(())
-    }
-}
-
-/// How many play if nothing is said.
-const PLAYERS_USUAL: u32 = 2;
 
 /// What the small version of an experiment has instead.
 #[derive(Default)]
@@ -341,21 +308,18 @@ struct Quick {
 }
 
 impl Quick {
-    fn read(scan: &Scan<'_>, is_quick: bool) -> Result<Self, Wrong> {
-        let Some(scan) = scan.table("quick")? else { return Ok(Self::default()) };
+    fn read(scan: &Scan<'_>, is_quick: bool) -> Self {
+        let source = scan.source;
+        let Some(scan) = source.heed(scan.table("quick")) else { return Self::default() };
+        let settings = source.heed(scan.table("settings"));
+        let factors = source.heed(scan.table("factors"));
         let quick = Self {
-            repetitions: scan.count("repetitions", 1, REPETITIONS_MAX)?,
-            assignments: match scan.table("settings")? {
-                Some(settings) => settings.assignments(&[], None)?,
-                None => Vec::new(),
-            },
-            factors: match scan.table("factors")? {
-                Some(factors) => factors.factors()?,
-                None => Vec::new(),
-            },
+            repetitions: source.heed(scan.count("repetitions", 1, REPETITIONS_MAX)),
+            assignments: settings.map(|one| one.assignments(&[], None)).unwrap_or_default(),
+            factors: factors.map(|factors| factors.factors()).unwrap_or_default(),
         };
-        scan.finish()?;
-        Ok(if is_quick { quick } else { Self::default() })
+        scan.finish();
+        if is_quick { quick } else { Self::default() }
     }
 
     /// Of these levels those that the small version has too; all, if it says nothing of them.
@@ -387,45 +351,62 @@ fn metric(scan: &Scan<'_>) -> Result<&'static Metric, Wrong> {
     })
 }
 
-fn figure(scan: &Scan<'_>) -> Result<Option<Figure>, Wrong> {
-    let Some(scan) = scan.table("figure")? else { return Ok(None) };
-    let figure =
-        Figure { metric: metric(&scan)?, over: scan.text("over")?, series: scan.text("series")? };
-    scan.finish()?;
-    Ok(Some(figure))
+fn figure(scan: &Scan<'_>) -> Option<Figure> {
+    let source = scan.source;
+    let scan = source.heed(scan.table("figure"))?;
+    let metric = source.heed(metric(&scan).map(Some));
+    let [over, series] = ["over", "series"].map(|name| mentioned(&scan, name));
+    scan.finish();
+    Some(Figure { metric: metric?, over, series })
 }
 
-fn sessions(scan: &Scan<'_>, quick: &Quick) -> Result<Vec<Session>, Wrong> {
+/// A factor by name.
+fn mentioned(scan: &Scan<'_>, name: &'static str) -> Option<String> {
+    let (value, at) = scan.source.heed(scan.value(name, Kind::Text))?;
+    scan.source.found.borrow_mut().mentions.factors.push((value.to_string(), within_quotes(&at)));
+    Some(value.to_string())
+}
+
+/// Where a text begins, behind its quote.
+fn within_quotes(at: &std::ops::Range<usize>) -> std::ops::Range<usize> {
+    at.start + 1..at.end
+}
+
+fn sessions(scan: &Scan<'_>, quick: &Quick) -> Vec<Session> {
+    let source = scan.source;
     let mut base = Layer::default();
-    base.add(scan, quick)?;
+    base.add(scan, quick);
     let mut sessions = Vec::new();
-    for (index, session) in scan.tables("session")?.into_iter().enumerate() {
-        let name = session.text("name")?.unwrap_or_else(|| format!("session {}", index + 1));
+    for (index, session) in source.heed(scan.tables("session")).into_iter().enumerate() {
+        let name = source.heed(session.text("name"));
+        let name = name.unwrap_or_else(|| format!("session {}", index + 1));
         let mut layer = base.clone();
-        layer.add(&session, quick)?;
-        let repetitions = session.count("repetitions", 1, REPETITIONS_MAX)?;
-        let found = layer.session(name, trial_kinds(&session)?, &session)?;
+        layer.add(&session, quick);
+        let repetitions = source.heed(session.count("repetitions", 1, REPETITIONS_MAX));
+        let found = layer.session(name, trial_kinds(&session), &session);
         sessions.push(Session { repetitions, ..found });
-        session.finish()?;
+        session.finish();
     }
     if sessions.is_empty() {
-        sessions.push(base.session("main".to_owned(), trial_kinds(scan)?, scan)?);
+        sessions.push(base.session("main".to_owned(), trial_kinds(scan), scan));
     }
-    Ok(sessions)
+    sessions
 }
 
-fn trial_kinds(scan: &Scan<'_>) -> Result<Vec<TrialKind>, Wrong> {
+fn trial_kinds(scan: &Scan<'_>) -> Vec<TrialKind> {
+    let source = scan.source;
     let mut kinds = Vec::new();
-    for (index, trial) in scan.tables("trial")?.into_iter().enumerate() {
-        let name = trial.text("name")?.unwrap_or_else(|| format!("trial {}", index + 1));
-        let count = trial.count("count", 1, REPETITIONS_MAX)?.unwrap_or(1);
-        let assignments = trial.assignments(&["name", "count"], None)?;
+    for (index, trial) in source.heed(scan.tables("trial")).into_iter().enumerate() {
+        let name = source.heed(trial.text("name"));
+        let name = name.unwrap_or_else(|| format!("trial {}", index + 1));
+        let count = source.heed(trial.count("count", 1, REPETITIONS_MAX)).unwrap_or(1);
+        let assignments = trial.assignments(&["name", "count"], None);
         kinds.push(TrialKind { name, count, assignments });
     }
     if kinds.is_empty() {
         kinds.push(TrialKind { name: "trial".to_owned(), count: 1, assignments: Vec::new() });
     }
-    Ok(kinds)
+    kinds
 }
 
 /// What experiment and session say of settings and conditions.
@@ -439,41 +420,37 @@ struct Layer {
 }
 
 impl Layer {
-    fn add(&mut self, scan: &Scan<'_>, quick: &Quick) -> Result<(), Wrong> {
-        if let Some(programs) = scan.table("programs")? {
-            self.programs.read(&programs)?;
+    fn add(&mut self, scan: &Scan<'_>, quick: &Quick) {
+        let source = scan.source;
+        if let Some(programs) = source.heed(scan.table("programs")) {
+            self.programs.read(&programs);
         }
-        if let Some(settings) = scan.table("settings")? {
-            self.assignments.extend(settings.assignments(&["change"], None)?);
-            self.changes.extend(settings.changes()?);
+        if let Some(settings) = source.heed(scan.table("settings")) {
+            self.assignments.extend(settings.assignments(&["change"], None));
+            self.changes.extend(settings.changes());
         }
         self.assignments.extend(quick.assignments.iter().cloned());
-        if let Some(factors) = scan.table("factors")? {
-            for levels in factors.factors()? {
+        if let Some(factors) = source.heed(scan.table("factors")) {
+            for levels in factors.factors() {
                 self.factors.retain(|known| known[0].name() != levels[0].name());
                 self.factors.push(quick.some_of(levels));
             }
         }
-        for condition in scan.tables("condition")? {
-            self.list.push(condition.assignments(&[], None)?);
+        for condition in source.heed(scan.tables("condition")) {
+            self.list.push(condition.assignments(&[], None));
         }
-        Ok(())
     }
 
     /// Every level of each factor with every level of the others, in each condition of the list.
-    fn session(
-        &self,
-        name: String,
-        trials: Vec<TrialKind>,
-        scan: &Scan<'_>,
-    ) -> Result<Session, Wrong> {
+    fn session(&self, name: String, trials: Vec<TrialKind>, scan: &Scan<'_>) -> Session {
         let mut conditions =
             if self.list.is_empty() { vec![Vec::new()] } else { self.list.clone() };
         for levels in &self.factors {
             let count = conditions.len().saturating_mul(levels.len());
             if count > CONDITIONS_MAX {
                 let what = format!("more than {CONDITIONS_MAX} conditions: leave out some levels");
-                return Err(scan.source.wrong(&levels[0].at, what));
+                scan.source.note(&levels[0].at, what);
+                break;
             }
             let with = |condition: &Vec<Assignment>, level: &Assignment| {
                 let mut condition = condition.clone();
@@ -487,70 +464,107 @@ impl Layer {
         }
         let (assignments, changes) = (self.assignments.clone(), self.changes.clone());
         let (repetitions, programs) = (None, self.programs.clone());
-        Ok(Session { name, assignments, changes, repetitions, conditions, trials, programs })
+        Session { name, assignments, changes, repetitions, conditions, trials, programs }
     }
 }
 
 impl Expectation {
-    fn read(scan: &Scan<'_>) -> Result<Self, Wrong> {
-        let metric = metric(scan)?;
-        let named = |name| -> Result<Vec<(String, Value)>, Wrong> {
-            let Some(table) = scan.table(name)? else { return Ok(Vec::new()) };
-            let assignments = table.assignments(&[], None)?;
-            Ok(assignments.into_iter().map(|one| (one.name(), one.value)).collect())
-        };
-        let expectation = Self {
-            name: scan.text("name")?.unwrap_or_else(|| metric.name.to_owned()),
-            metric,
-            only: named("where")?,
-            slope_over: scan.text("slope_over")?,
-            against: named("against")?,
-            rule: rule(scan)?,
-            unmet: scan.text("unmet")?,
-        };
-        scan.finish()?;
-        Ok(expectation)
+    /// None if it cannot be: then what is wrong is taken down.
+    fn read(scan: &Scan<'_>) -> Option<Self> {
+        let source = scan.source;
+        let metric = source.heed(metric(scan).map(Some));
+        let only = levels(scan, "where");
+        let against = levels(scan, "against");
+        let slope_over = mentioned(scan, "slope_over");
+        let rule = rule(scan);
+        let name = source.heed(scan.text("name"));
+        let unmet = source.heed(scan.text("unmet"));
+        scan.finish();
+        let (metric, rule) = (metric?, rule?);
+        let name = name.unwrap_or_else(|| metric.name.to_owned());
+        Some(Self { name, metric, only, slope_over, against, rule, unmet })
     }
 }
 
-fn rule(scan: &Scan<'_>) -> Result<Rule, Wrong> {
-    let (equals, least, most) =
-        (formula(scan, "equals")?, formula(scan, "at_least")?, formula(scan, "at_most")?);
-    let within = tolerance(scan)?;
-    let cells = cells(scan)?;
-    match (equals, cells, least, most, within) {
-        (Some(formula), None, None, None, Some(within)) => Ok(Rule::Equals(formula, within)),
-        (None, Some(cells), None, None, Some(within)) => Ok(Rule::Table(Box::new(cells), within)),
-        (None, None, least, most, None) if least.is_some() || most.is_some() => {
-            Ok(Rule::Between(least, most))
+/// Levels of factors by their names; sessions and kinds of trials are such factors too.
+fn levels(scan: &Scan<'_>, name: &'static str) -> Vec<(String, Value)> {
+    let Some(table) = scan.source.heed(scan.table(name)) else { return Vec::new() };
+    let mut found = Vec::new();
+    for factor in checks::PARTS {
+        if let Some((value, at)) = scan.source.heed(table.value(factor, Kind::Text)) {
+            scan.source.found.borrow_mut().mentions.factors.push((factor.to_owned(), at.clone()));
+            scan.source.found.borrow_mut().mentions.levels.push((
+                factor.to_owned(),
+                value.clone(),
+                value.to_string(),
+                at,
+            ));
+            found.push((factor.to_owned(), value));
         }
+    }
+    for one in table.assignments(&checks::PARTS, None) {
+        scan.source.found.borrow_mut().mentions.factors.push((one.name(), one.at.clone()));
+        let shown = one.value.shown(one.row.kind);
+        scan.source.found.borrow_mut().mentions.levels.push((
+            one.name(),
+            one.value.clone(),
+            shown,
+            one.at.clone(),
+        ));
+        found.push((one.name(), one.value));
+    }
+    found
+}
+
+fn rule(scan: &Scan<'_>) -> Option<Rule> {
+    let source = scan.source;
+    let before = source.count();
+    let [equals, least, most] = ["equals", "at_least", "at_most"].map(|name| formula(scan, name));
+    let within = tolerance(scan);
+    let cells = source.heed(cells(scan));
+    match (equals, cells, least, most, within) {
+        (Some(formula), None, None, None, Some(within)) => Some(Rule::Equals(formula, within)),
+        (None, Some(cells), None, None, Some(within)) => Some(Rule::Table(Box::new(cells), within)),
+        (None, None, least, most, None) if least.is_some() || most.is_some() => {
+            Some(Rule::Between(least, most))
+        }
+        _ if source.count() > before => None,
         _ => {
             let what = "an expectation says `equals` or `table` with `within`, or `at_least` and `at_most`";
-            Err(scan.source.wrong(&scan.at, what))
+            source.note(&scan.at, what);
+            None
         }
     }
 }
 
-fn formula(scan: &Scan<'_>, name: &'static str) -> Result<Option<Formula>, Wrong> {
-    let Some(found) = scan.get(name) else { return Ok(None) };
+fn formula(scan: &Scan<'_>, name: &'static str) -> Option<Formula> {
+    let found = scan.get(name)?;
     let formula = match (found.get_ref(), number(found.get_ref())) {
         (_, Some(number)) => Ok(Formula::from(number)),
         (DeValue::String(text), _) => Formula::read(text),
         _ => Err(format!("`{name}` is a number or a formula in quotes")),
     };
-    formula.map(Some).map_err(|what| scan.source.wrong(&found.span(), what))
+    let formula = formula.map_err(|what| scan.source.wrong(&found.span(), what));
+    let formula = scan.source.heed(formula.map(Some))?;
+    let at = within_quotes(&found.span());
+    let text = scan.source.text.get(at.clone()).unwrap_or_default();
+    for name in formula.names() {
+        let start = at.start + text.find(name).unwrap_or(0);
+        scan.source.found.borrow_mut().mentions.settings.push((name.to_owned(), start..at.end));
+    }
+    Some(formula)
 }
 
-fn tolerance(scan: &Scan<'_>) -> Result<Option<Tolerance>, Wrong> {
+fn tolerance(scan: &Scan<'_>) -> Option<Tolerance> {
     let is_share = match scan.get("within").map(|found| found.get_ref()) {
         Some(DeValue::String(text)) => text.trim_end().ends_with('%'),
         _ => false,
     };
     if is_share {
-        let share = scan.value("within", Kind::Share)?.and_then(|(value, _)| value.number());
-        return Ok(share.map(Tolerance::Percent));
+        let share = scan.source.heed(scan.value("within", Kind::Share));
+        return share.and_then(|(value, _)| value.number()).map(Tolerance::Percent);
     }
-    Ok(formula(scan, "within")?.map(Tolerance::Absolute))
+    formula(scan, "within").map(Tolerance::Absolute)
 }
 
 fn cells(scan: &Scan<'_>) -> Result<Option<Cells>, Wrong> {
@@ -561,7 +575,7 @@ fn cells(scan: &Scan<'_>) -> Result<Option<Cells>, Wrong> {
             let what = format!("a table names its `{name}` and their levels, `{levels}`");
             scan.source.wrong(&table.span(), what)
         };
-        let factor = scan.text(name)?.ok_or_else(odd)?;
+        let factor = mentioned(scan, name).ok_or_else(odd)?;
         let list = scan.get(levels).ok_or_else(odd)?;
         let DeValue::Array(list) = list.get_ref() else { return Err(odd()) };
         let levels: Option<Vec<f64>> = list.iter().map(|one| number(one.get_ref())).collect();

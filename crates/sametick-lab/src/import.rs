@@ -372,11 +372,28 @@ impl Import<'_> {
             };
             line(text, "count", &count.to_string());
             self.note(trial.at, &path, Fate::Mapped, format!("a trial {name:?}, {count} times"));
-            if let Some(ids) = trial.get("targetIds").or(trial.get("ids")) {
+            // The networked fork and older versions call it `ids`.
+            let ids = ["targetIds", "ids"].map(|key| (key, trial.get(key)));
+            if let Some((key, ids)) = ids.into_iter().find_map(|(key, ids)| Some((key, ids?))) {
+                self.targets_are_there(ids, root)?;
                 let what = "all targets of the map are there in every trial";
-                self.note(ids.at, &format!("{path}.targetIds"), Fate::Approximated, what);
+                self.note(ids.at, &format!("{path}.{key}"), Fate::Approximated, what);
             }
             self.level(text, (TRIAL, trial), &path, "")?;
+        }
+        Ok(())
+    }
+
+    /// FPSci refuses a trial whose target is none of the experiment's, and so do we.
+    fn targets_are_there(&self, ids: &Any, root: &Any) -> Result<(), WrongAny> {
+        let targets = root.get("targets").and_then(Any::items).unwrap_or_default();
+        let known: Vec<&str> = targets.iter().filter_map(|one| one.get("id")?.text()).collect();
+        for id in ids.items().unwrap_or_default() {
+            let name = id.text().unwrap_or_default();
+            if !known.contains(&name) {
+                let hint = meant(name, known.iter().copied());
+                return Err(self.wrong(id.at, format!("there is no target {name:?}; {hint}")));
+            }
         }
         Ok(())
     }

@@ -36,7 +36,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `value`, `settings` | what a file may say, one row a setting |
-//! | `scan`, `wrong`, `experiment` | reading a file; what is wrong with it, and where |
+//! | `scan`, `wrong`, `experiment`, `checks` | reading a file; what is wrong with it, and where |
 //! | `any`, `import` | FPSci's files: reading them, and making experiments of them |
 //! | `square`, `plan` | orders of conditions, and every trial that will be run |
 //! | `play/` | one trial: matches and scenes with a server or in lockstep, FPSci's own format; what is measured |
@@ -44,15 +44,18 @@
 //! | `rows`, `schema`, `log`, `export` | what is logged, the tables, the file, other files made of it |
 //! | `run`, `programs`, `again` | all trials on all cores, programs around them, one trial again |
 //! | `metrics`, `analysis`, `formula`, `expectations` | numbers of trials, intervals, what was expected |
-//! | `plot`, `report`, `starting` | figures, the page, the file to begin with |
+//! | `plot`, `figure`, `report`, `compare`, `starting` | figures, the page, two logs side by side, the file to begin with |
 
 mod again;
 mod analysis;
 mod any;
+mod checks;
+mod compare;
 pub mod contest;
 mod expectations;
 mod experiment;
 mod export;
+mod figure;
 mod formula;
 mod import;
 mod log;
@@ -79,28 +82,30 @@ pub use any::{
     ANY_BYTES_MAX, ANY_DEPTH_MAX, ANY_FILES_MAX, ANY_NAMES_MAX, ANY_VALUES_MAX, Any, AnyFile,
     AnyValue, Place, WrongAny,
 };
+pub use compare::compare;
 pub use expectations::{Outcome, outcomes};
 pub use experiment::{
     CONDITIONS_MAX, Cells, Expectation, Experiment, Figure, Rule, Session, Tolerance, TrialKind,
 };
 pub use export::Format;
+pub use figure::figure;
 pub use formula::Formula;
 pub use import::{Fate, Imported, Mapping, import};
 pub use log::{Log, LogError, build};
 pub use metrics::{METRICS, Metric};
 pub use plan::{Condition, Plan, TRIALS_MAX, Trial};
-pub use play::{Carrier, Library, NewCarrier, Simulated, content_named, play, record};
+pub use play::{Carrier, Library, NewCarrier, Recorded, Simulated, content_named, play, record};
 pub use plot::{Plot, Point, Series};
 pub use programs::Programs;
-pub use report::{compare, doubtful_trials, figure, report, report_with};
+pub use report::{doubtful_trials, report, report_with};
 pub use rows::{
     CommandRow, FrameRow, HitRow, LineRow, PlayerRow, ROWS_MAX, SecondRow, ShotRow, SightingRow,
     StateRow, TrialLog, ViewRow,
 };
-pub use run::{How, Progress, QUEUE_TRIALS_MAX, Ran, read_file, run};
+pub use run::{How, Progress, QUEUE_TRIALS_MAX, Ran, read_file, read_plan, run};
 pub use schema::SCHEMA_VERSION;
 pub use settings::{Assignment, Change, Otherwise, PLAYERS_MAX, Row, SETTINGS, Scope, Settings};
 pub use square::Order;
 pub use starting::{metrics_table, settings_table, starting_file};
 pub use value::{Kind, Value};
-pub use wrong::Wrong;
+pub use wrong::{WRONGS_MAX, Wrong, Wrongs};

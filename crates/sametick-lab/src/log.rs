@@ -156,8 +156,10 @@ impl Log {
             ],
         )?;
         for (number, condition) in (1..).zip(&plan.conditions) {
-            let levels: serde_json::Map<String, serde_json::Value> =
-                condition.levels.iter().map(|level| (level.name(), level.value.json())).collect();
+            let said = condition.levels.iter().map(|level| (level.name(), level.value.json()));
+            let apart = condition.apart.iter();
+            let apart = apart.map(|(name, value)| ((*name).to_owned(), value.as_str().into()));
+            let levels: serde_json::Map<String, serde_json::Value> = said.chain(apart).collect();
             self.insert(
                 "condition",
                 vec![

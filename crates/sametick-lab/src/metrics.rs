@@ -381,6 +381,12 @@ pub const METRICS: &[Metric] = &[
         sql: figure!("common_base_saves_again"),
     },
     Metric {
+        name: "entities_seen",
+        unit: "entities",
+        help: "How many entities are in a player's sight, on average.",
+        sql: figure!("entities_seen"),
+    },
+    Metric {
         name: "seen_again",
         unit: "%",
         help: "How many snapshots that are.",

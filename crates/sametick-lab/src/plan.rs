@@ -3,15 +3,19 @@
 use crate::experiment::{CONDITIONS_MAX, Experiment, Session, TrialKind};
 use crate::play::ISLANDS_WAYS;
 use crate::settings::{Assignment, Settings};
-use crate::wrong::Wrong;
+use crate::wrong::{Found, Wrong, Wrongs};
+use sametick::Model;
 use sametick::lockstep::{self, Setup};
 use sametick::record::mix;
+use std::collections::BTreeMap;
 
 /// The most trials of an experiment.
 pub const TRIALS_MAX: usize = 1_000_000;
 /// What a player costs one core for each second of play, in seconds: with a server, in lockstep, guessing ahead, and in
 /// FPSci's format for each other player, and on Islands. Measured; only for telling how long a run will take.
 const COSTS: [f64; 5] = [0.002, 0.008, 0.016, 0.000_03, 0.001];
+/// What a match takes at least until its round begins: all join, and it counts down. Only for telling how long a run takes.
+const COUNTDOWN_MS: f64 = 5_500.0;
 /// Islands have room for so many, and a war on them for so long.
 const ISLANDS_PLAYERS_MAX: u32 = 8;
 const ISLANDS_SECONDS_MAX: f64 = 1_500.0;
@@ -34,8 +38,44 @@ pub struct Condition {
     pub letter: String,
     /// The levels.
     pub levels: Vec<Assignment>,
-    /// All settings that hold in it, those of no trial's own included.
+    /// The session and the kind of trial, where what they say makes a difference: they are factors too, by these names.
+    pub apart: Vec<(&'static str, String)>,
+    /// All settings that hold in it.
     pub settings: Settings,
+}
+
+/// Whether sessions and kinds of trials are factors of their own: two that have the same levels and other settings must
+/// not be taken for one.
+#[derive(Clone, Copy, Debug, Default)]
+struct Parts {
+    sessions: bool,
+    kinds: bool,
+}
+
+impl Parts {
+    fn of(experiment: &Experiment) -> Self {
+        let mut parts = Self {
+            sessions: experiment.speaks_of("session"),
+            kinds: experiment.speaks_of("trial"),
+        };
+        let mut known: BTreeMap<String, (&str, &str, String)> = BTreeMap::new();
+        for session in &experiment.sessions {
+            for levels in &session.conditions {
+                let label = levels.iter().map(Assignment::label).collect::<Vec<_>>().join(", ");
+                for kind in &session.trials {
+                    let settings = settings(session, kind, levels);
+                    let said = format!("{} {:?}", settings.json(), settings.changes);
+                    let this = (session.name.as_str(), kind.name.as_str(), said);
+                    let first = known.entry(label.clone()).or_insert_with(|| this.clone());
+                    if first.2 != this.2 {
+                        parts.sessions |= first.0 != this.0;
+                        parts.kinds |= first.0 == this.0;
+                    }
+                }
+            }
+        }
+        parts
+    }
 }
 
 /// One trial.
@@ -68,13 +108,29 @@ pub struct Trial {
 impl Plan {
     /// The plan of an experiment. The same file and seed give the same plan.
     pub fn new(experiment: &Experiment) -> Result<Self, Wrong> {
-        let mut plan = Self { conditions: Vec::new(), trials: Vec::new() };
-        let mut places: Vec<Vec<usize>> = Vec::new();
-        for session in &experiment.sessions {
-            let numbers = session.conditions.iter().map(|levels| plan.condition(session, levels));
-            places.push(numbers.collect());
+        let mut found = Found::default();
+        check(experiment, &mut found);
+        if !found.all.is_empty() {
+            return Err(Wrongs::new(found.all).first());
         }
-        plan.check(experiment)?;
+        let mut plan = Self { conditions: Vec::new(), trials: Vec::new() };
+        let parts = Parts::of(experiment);
+        // By session, by combination of levels and by kind of trial.
+        let mut places: Vec<Vec<Vec<usize>>> = Vec::new();
+        for session in &experiment.sessions {
+            let of_levels = |levels: &Vec<Assignment>| {
+                session
+                    .trials
+                    .iter()
+                    .map(|kind| plan.condition(session, levels, kind, parts))
+                    .collect()
+            };
+            places.push(session.conditions.iter().map(of_levels).collect());
+        }
+        if plan.conditions.len() > CONDITIONS_MAX {
+            let what = format!("more than {CONDITIONS_MAX} conditions");
+            return Err(Wrong { line: 1, column: 1, what });
+        }
         let mut begins_ms = 0.0;
         for participant in 1..=experiment.participants {
             let mut place = 0;
@@ -84,21 +140,23 @@ impl Plan {
                     conditions.len(),
                     experiment.seed,
                 );
-                let met: Vec<usize> = order.into_iter().map(|index| conditions[index]).collect();
+                let met: Vec<&Vec<usize>> =
+                    order.into_iter().map(|index| &conditions[index]).collect();
                 let practice = met.iter().cycle().take(experiment.practice as usize);
                 let practice = practice.map(|condition| (0, true, *condition));
                 let repetitions = session.repetitions.unwrap_or(experiment.repetitions);
                 let counted = (1..=repetitions)
                     .flat_map(|repetition| met.iter().map(move |one| (repetition, false, *one)));
-                for (repetition, is_practice, condition) in practice.chain(counted) {
-                    for kind in &session.trials {
+                for (repetition, is_practice, of_kinds) in practice.chain(counted) {
+                    for (kind, condition) in session.trials.iter().zip(of_kinds.iter().copied()) {
                         for count in 0..if is_practice { 1 } else { kind.count } {
                             place += 1;
                             let seed = seed_of(
                                 experiment.seed,
                                 [participant, repetition, count, u32::from(is_practice)],
                             );
-                            let settings = plan.settings(session, kind, condition);
+                            let levels = &plan.conditions[condition].levels;
+                            let settings = settings(session, kind, levels);
                             let trial = Trial {
                                 number: plan.trials.len() as u32 + 1,
                                 session: session.name.clone(),
@@ -126,52 +184,33 @@ impl Plan {
         Ok(plan)
     }
 
-    fn condition(&mut self, session: &Session, levels: &[Assignment]) -> usize {
-        let label = match levels {
-            [] => session.name.clone(),
-            levels => levels.iter().map(Assignment::label).collect::<Vec<_>>().join(", "),
-        };
+    fn condition(
+        &mut self,
+        session: &Session,
+        levels: &[Assignment],
+        kind: &TrialKind,
+        parts: Parts,
+    ) -> usize {
+        let mut words: Vec<String> = levels.iter().map(Assignment::label).collect();
+        let mut apart = Vec::new();
+        if parts.sessions {
+            apart.push(("session", session.name.clone()));
+        }
+        if parts.sessions || levels.is_empty() {
+            words.push(session.name.clone());
+        }
+        if parts.kinds {
+            apart.push(("trial", kind.name.clone()));
+            words.push(kind.name.clone());
+        }
+        let label = words.join(", ");
         if let Some(known) = self.conditions.iter().position(|known| known.label == label) {
             return known;
         }
-        let mut settings = Settings::default();
-        session.assignments.iter().chain(levels).for_each(|one| settings.assign(one));
-        settings.changes.clone_from(&session.changes);
+        let settings = settings(session, kind, levels);
         let letter = letter(self.conditions.len());
-        self.conditions.push(Condition { label, letter, levels: levels.to_vec(), settings });
+        self.conditions.push(Condition { label, letter, levels: levels.to_vec(), apart, settings });
         self.conditions.len() - 1
-    }
-
-    fn settings(&self, session: &Session, kind: &TrialKind, condition: usize) -> Settings {
-        let mut settings = Settings::default();
-        let said = session.assignments.iter().chain(&kind.assignments);
-        said.chain(&self.conditions[condition].levels).for_each(|one| settings.assign(one));
-        settings.changes.clone_from(&session.changes);
-        settings
-    }
-
-    /// Some values are possible alone and not together.
-    fn check(&self, experiment: &Experiment) -> Result<(), Wrong> {
-        if self.conditions.len() > CONDITIONS_MAX {
-            let what = format!("more than {CONDITIONS_MAX} conditions");
-            return Err(Wrong { line: 1, column: 1, what });
-        }
-        for session in &experiment.sessions {
-            for levels in &session.conditions {
-                for kind in &session.trials {
-                    let said: Vec<&Assignment> =
-                        session.assignments.iter().chain(&kind.assignments).chain(levels).collect();
-                    let mut settings = Settings::default();
-                    said.iter().for_each(|one| settings.assign(one));
-                    if let Some((name, what)) = impossible(&settings) {
-                        let said = said.iter().rev().find(|one| one.row.name == name);
-                        let at = said.map_or(0..0, |one| one.at.clone());
-                        return Err(Wrong::at(&experiment.text, &at, what));
-                    }
-                }
-            }
-        }
-        Ok(())
     }
 
     /// How long all trials play together, in seconds.
@@ -199,69 +238,144 @@ impl Plan {
 }
 
 impl Trial {
-    /// How long it plays, warm-up included.
+    /// How long it plays, warm-up and countdown included.
     pub fn played_ms(&self) -> f64 {
         let ms = |name| self.settings.number(name).unwrap_or(0.0);
-        ms("warm_up") + ms("duration")
+        let countdown = if self.settings.text("play") == "match" { COUNTDOWN_MS } else { 0.0 };
+        ms("warm_up").max(countdown) + ms("duration")
     }
 }
 
+/// What holds in a trial: what is said further inside holds.
+fn settings(session: &Session, kind: &TrialKind, levels: &[Assignment]) -> Settings {
+    let mut settings = Settings::default();
+    let said = session.assignments.iter().chain(&kind.assignments);
+    said.chain(levels).for_each(|one| settings.assign(one));
+    settings.changes.clone_from(&session.changes);
+    settings
+}
+
+/// Some values are possible alone and not together, and some mean nothing where they stand.
+pub(crate) fn check(experiment: &Experiment, found: &mut Found) {
+    // By where it stands: whether it means something in one trial at least, and what to say if not.
+    let mut meant: BTreeMap<usize, (bool, Wrong)> = BTreeMap::new();
+    for session in &experiment.sessions {
+        for levels in &session.conditions {
+            for kind in &session.trials {
+                let said: Vec<&Assignment> =
+                    session.assignments.iter().chain(&kind.assignments).chain(levels).collect();
+                let settings = settings(session, kind, levels);
+                for (name, what) in impossible(&settings) {
+                    let said = said.iter().rev().find(|one| one.row.name == name);
+                    let at = said.map_or(0..0, |one| one.at.clone());
+                    found.note(Wrong::at(&experiment.text, &at, what));
+                }
+                let mut note = |at: &std::ops::Range<usize>, means: bool, what: String| {
+                    let wrong = || (false, Wrong::at(&experiment.text, at, what));
+                    meant.entry(at.start).or_insert_with(wrong).0 |= means;
+                };
+                for one in &said {
+                    if let Some((means, where_)) = means(one.row.name, &settings) {
+                        let what =
+                            format!("`{}` means nothing here: it is of {where_}", one.name());
+                        note(&one.at, means, what);
+                    }
+                }
+                for change in &session.changes {
+                    let duration = settings.number("duration").unwrap_or(0.0);
+                    let play = settings.text("play");
+                    let (means, what) = match play {
+                        "match" | "scene" => {
+                            let seconds = duration / 1000.0;
+                            let what = format!("a trial is over by then: it lasts {seconds} s");
+                            (change.at_ms < duration, what)
+                        }
+                        play => (false, format!("lines do not change during a trial of `{play}`")),
+                    };
+                    note(&change.at, means, what);
+                }
+            }
+        }
+    }
+    meant.into_values().filter(|(means, _)| !means).for_each(|(_, wrong)| found.note(wrong));
+}
+
+/// Whether a setting means something beside these; and where it does. None if it may stand anywhere.
+fn means(name: &str, settings: &Settings) -> Option<(bool, &'static str)> {
+    let (play, model) = (settings.text("play"), settings.text("model"));
+    let plays = |wanted: &[&str]| wanted.contains(&play);
+    let is_served = plays(&["match", "scene"]) && Model::named(model).is_some();
+    Some(match name {
+        "scene" => (plays(&["scene"]), "play = \"scene\""),
+        "aim_ahead" => (plays(&["scene"]), "the scripts of play = \"scene\""),
+        "mode" => (plays(&["match"]), "play = \"match\""),
+        "skill" | "weapon" => (plays(&["match"]), "the bots of play = \"match\""),
+        "budget" => (
+            plays(&["islands"]) && model == "netstorm",
+            "play = \"islands\" with model = \"netstorm\"",
+        ),
+        "estimator" => (plays(&["clock"]), "play = \"clock\""),
+        "rewind" | "interpolation" | "smoothing" => (is_served, "matches and scenes with a server"),
+        _ => return None,
+    })
+}
+
 /// What cannot be played, by the setting that is to blame.
-fn impossible(settings: &Settings) -> Option<(&'static str, String)> {
+fn impossible(settings: &Settings) -> Vec<(&'static str, String)> {
+    let mut wrong = Vec::new();
     let number = |name| settings.number(name).unwrap_or(0.0);
     if number("duration") < 100.0 {
-        return Some(("duration", "`duration` is at least 100 ms".to_owned()));
+        wrong.push(("duration", "`duration` is at least 100 ms".to_owned()));
     }
     let (model, play) = (settings.text("model"), settings.text("play"));
     let players = settings.players();
     if play == "clock" {
-        return None;
+        return wrong;
     }
     if play == "islands" {
         let names = ISLANDS_WAYS.map(|(name, _)| name);
         if !names.contains(&model) {
             let what = format!("`{model}` is not played on Islands: {}", names.join(", "));
-            return Some(("model", what));
+            wrong.push(("model", what));
         }
         if !(2..=ISLANDS_PLAYERS_MAX).contains(&players) {
             let what = format!("{players} players: on Islands 2 to {ISLANDS_PLAYERS_MAX} can play");
-            return Some(("players", what));
+            wrong.push(("players", what));
         }
         let seconds = (number("duration") + number("warm_up")) / 1000.0;
         if seconds > ISLANDS_SECONDS_MAX {
             let what = format!("a war on Islands lasts {ISLANDS_SECONDS_MAX} s at most");
-            return Some(("duration", what));
+            wrong.push(("duration", what));
         }
-        return None;
+        return wrong;
     }
     if model == "netstorm" {
-        return Some((
-            "model",
-            "`netstorm` is played on Islands only: play = \"islands\"".to_owned(),
-        ));
+        let what = "`netstorm` is played on Islands only: play = \"islands\"".to_owned();
+        wrong.push(("model", what));
+        return wrong;
     }
-    if settings.text("stages") != "off" && (Setup::named(model).is_some() || play == "fpsci") {
-        return Some(("stages", "`stages` weighs snapshots, which only servers send".to_owned()));
+    let is_locked = Setup::named(model).is_some() && play != "fpsci";
+    if settings.text("stages") != "off" && (is_locked || play == "fpsci") {
+        wrong.push(("stages", "`stages` weighs snapshots, which only servers send".to_owned()));
     }
-    if Setup::named(model).is_some() {
-        if play == "scene" {
-            let what = format!(
-                "`{model}` has no server, and scripts of scenes are told apart by a server's seats: it plays matches"
-            );
-            return Some(("model", what));
-        }
-        let most = lockstep::PLAYERS_MAX as u32;
-        if !(2..=most).contains(&players) {
-            let what = format!("{players} players: in lockstep 2 to {most} can play");
-            return Some(("players", what));
-        }
+    let most = lockstep::PLAYERS_MAX as u32;
+    if is_locked && !(2..=most).contains(&players) {
+        let what = format!("{players} players: in lockstep 2 to {most} can play");
+        wrong.push(("players", what));
     }
-    let is_served = Setup::named(model).is_none() && play != "fpsci";
+    if play == "match" && settings.text("mode") == "duel" && players < 2 {
+        wrong.push(("players", "a duel takes two players".to_owned()));
+    }
+    let said = number("players");
+    if play == "scene" && said != f64::from(players) {
+        let what = format!("a scene has {players} players, not {said}: leave it out");
+        wrong.push(("players", what));
+    }
+    let is_served = !is_locked && play != "fpsci";
     if is_served && number("snapshot_rate") > number("tick_rate") {
-        let what = "`snapshot_rate` is at most one a tick".to_owned();
-        return Some(("snapshot_rate", what));
+        wrong.push(("snapshot_rate", "`snapshot_rate` is at most one a tick".to_owned()));
     }
-    None
+    wrong
 }
 
 fn seed_of(seed: u64, parts: [u32; 4]) -> u64 {

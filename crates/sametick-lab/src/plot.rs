@@ -10,6 +10,19 @@ const RIGHT: f64 = 150.0;
 const TOP: f64 = 16.0;
 const BOTTOM: f64 = 52.0;
 const TICKS: usize = 5;
+/// Names of places are slanted where they would run into each other; then they need more room below.
+const SLANTED_BOTTOM: f64 = 104.0;
+/// About how wide a letter is.
+const LETTER: f64 = 6.6;
+/// A line of the legend.
+const LEGEND_LINE: f64 = 18.0;
+/// The longest name in the legend, in letters.
+const LEGEND_LETTERS: usize = 18;
+/// How far apart series stand at one place, at most; and the share of the room between two places that all of them take.
+const DODGE_MAX: f64 = 8.0;
+const DODGE_SHARE: f64 = 0.5;
+/// Half of a whisker's end.
+const CAP: f64 = 2.5;
 /// What a picture needs where no page says it.
 const STYLE: &str = "<style>text{font:12px system-ui,sans-serif;fill:#1f2937}.grid{stroke:#e5e7eb}\
                      .axis{stroke:#111827}</style>\n";
@@ -29,6 +42,8 @@ pub struct Series {
     pub name: String,
     /// From left to right.
     pub points: Vec<Point>,
+    /// Of how many units each point is.
+    pub units: Vec<usize>,
     /// A faint line for each unit.
     pub faint: Vec<Vec<(f64, f64)>>,
 }
@@ -46,63 +61,131 @@ pub struct Plot {
     pub series: Vec<Series>,
 }
 
+/// Where numbers lie on the picture.
+struct Frame {
+    x: (f64, f64),
+    y: (f64, f64),
+    /// How far the first and the last place stand from the edges.
+    inset: f64,
+    bottom: f64,
+}
+
+impl Frame {
+    fn x(&self, at: f64) -> f64 {
+        let (left, right) = (LEFT + self.inset, WIDTH - RIGHT - self.inset);
+        left + (at - self.x.0) / (self.x.1 - self.x.0) * (right - left)
+    }
+
+    fn y(&self, at: f64) -> f64 {
+        self.bottom - (at - self.y.0) / (self.y.1 - self.y.0) * (self.bottom - TOP)
+    }
+}
+
 impl Plot {
-    /// The picture.
-    pub fn svg(&self) -> String {
+    /// How high the picture is: as high as its legend, at least.
+    fn height(&self) -> f64 {
+        let lines = if self.series.len() > 1 { self.series.len() } else { 0 };
+        let more = if self.is_slanted() { SLANTED_BOTTOM - BOTTOM } else { 0.0 };
+        (HEIGHT + more).max(TOP + 20.0 + LEGEND_LINE * lines as f64)
+    }
+
+    fn is_slanted(&self) -> bool {
+        let longest = self.places.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+        longest as f64 * LETTER * self.places.len() as f64 > WIDTH - LEFT - RIGHT
+    }
+
+    /// All that is drawn lies within.
+    fn frame(&self) -> Frame {
         let points = || self.series.iter().flat_map(|series| &series.points);
-        let (mut low_x, mut high_x) = span(points().map(|point| point.0));
         let ends = |point: &Point| {
             let (low, high) = point.2.unwrap_or((point.1, point.1));
             [low, high, point.1]
         };
-        let (low_y, high_y) = span(points().flat_map(ends).chain([0.0]));
+        let faint = self.series.iter().flat_map(|series| series.faint.iter().flatten());
+        let heights = points().flat_map(ends).chain(faint.map(|(_, number)| *number));
+        let (low_y, high_y) = span(heights.chain([0.0]));
         let room = (high_y - low_y) * 0.06;
-        let (low_y, high_y) = (if low_y < 0.0 { low_y - room } else { 0.0 }, high_y + room);
-        if !self.places.is_empty() {
-            (low_x, high_x) = (-0.5, self.places.len() as f64 - 0.5);
+        let bottom = self.height() - if self.is_slanted() { SLANTED_BOTTOM } else { BOTTOM };
+        let mut frame = Frame {
+            x: span(points().map(|point| point.0)),
+            y: (if low_y < 0.0 { low_y - room } else { 0.0 }, high_y + room),
+            inset: 0.0,
+            bottom,
+        };
+        if self.places.is_empty() {
+            frame.inset = 12.0 + self.dodge(&frame) * self.series.len() as f64 / 2.0;
+        } else {
+            frame.x = (-0.5, self.places.len() as f64 - 0.5);
         }
-        let x = |at: f64| LEFT + (at - low_x) / (high_x - low_x) * (WIDTH - LEFT - RIGHT);
-        let y =
-            |at: f64| HEIGHT - BOTTOM - (at - low_y) / (high_y - low_y) * (HEIGHT - TOP - BOTTOM);
+        frame
+    }
+
+    /// How far series stand from each other at one place, so that none hides another's interval.
+    fn dodge(&self, frame: &Frame) -> f64 {
+        let mut at: Vec<f64> =
+            self.series.iter().flat_map(|series| series.points.iter().map(|p| p.0)).collect();
+        at.sort_by(f64::total_cmp);
+        let apart = at.windows(2).map(|pair| frame.x(pair[1]) - frame.x(pair[0]));
+        let nearest = apart.filter(|apart| *apart > 1.0).fold(WIDTH, f64::min);
+        (nearest * DODGE_SHARE / self.series.len().max(1) as f64).min(DODGE_MAX)
+    }
+
+    /// The picture.
+    pub fn svg(&self) -> String {
+        let (frame, height) = (self.frame(), self.height());
         let mut svg = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" \
-             height=\"{HEIGHT}\" role=\"img\" aria-label=\"{} over {}\">\n{STYLE}",
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" \
+             height=\"{height}\" role=\"img\" aria-label=\"{} over {}\">\n{STYLE}",
             escaped(&self.y_title),
             escaped(&self.x_title)
         );
-        self.axes(&mut svg, (low_x, high_x), (low_y, high_y), &x, &y);
-        for (index, series) in self.series.iter().enumerate() {
-            draw(&mut svg, series, COLOURS[index % COLOURS.len()], &x, &y);
-            if self.series.len() > 1 {
-                let at = TOP + 10.0 + 18.0 * index as f64;
+        self.axes(&mut svg, &frame);
+        let dodge = self.dodge(&frame);
+        let middle = (self.series.len() as f64 - 1.0) / 2.0;
+        // What is faint lies below everything else.
+        for is_faint in [true, false] {
+            for (index, series) in self.series.iter().enumerate() {
                 let colour = COLOURS[index % COLOURS.len()];
-                let _ = writeln!(
-                    svg,
-                    "<rect x=\"{0}\" y=\"{1}\" width=\"12\" height=\"4\" fill=\"{colour}\"/><text x=\"{2}\" \
-                        y=\"{3}\">{4}</text>",
-                    WIDTH - RIGHT + 12.0,
-                    at - 6.0,
-                    WIDTH - RIGHT + 30.0,
-                    at,
-                    escaped(&series.name)
-                );
+                let aside = (index as f64 - middle) * dodge;
+                match is_faint {
+                    true => draw_faint(&mut svg, series, colour, aside, &frame),
+                    false => draw(&mut svg, series, (colour, dash(index)), aside, &frame),
+                }
             }
         }
+        self.legend(&mut svg);
         svg.push_str("</svg>\n");
         svg
     }
 
-    fn axes(
-        &self,
-        svg: &mut String,
-        (low_x, high_x): (f64, f64),
-        (low_y, high_y): (f64, f64),
-        x: &dyn Fn(f64) -> f64,
-        y: &dyn Fn(f64) -> f64,
-    ) {
-        let (bottom, right) = (HEIGHT - BOTTOM, WIDTH - RIGHT);
-        for at in ticks(low_y, high_y) {
-            let (place, text) = (y(at), short(at));
+    fn legend(&self, svg: &mut String) {
+        let several = if self.series.len() > 1 { self.series.len() } else { 0 };
+        for (index, series) in self.series.iter().enumerate().take(several) {
+            let at = TOP + 10.0 + LEGEND_LINE * index as f64;
+            let mut name: String = series.name.chars().take(LEGEND_LETTERS).collect();
+            if name.len() < series.name.len() {
+                name.push('\u{2026}');
+            }
+            let _ = writeln!(
+                svg,
+                "<line x1=\"{0}\" y1=\"{1}\" x2=\"{2}\" y2=\"{1}\" stroke=\"{3}\" stroke-width=\"3\"{4}/>\
+                 <text x=\"{5}\" y=\"{at}\"><title>{6}</title>{7}</text>",
+                WIDTH - RIGHT + 10.0,
+                at - 4.0,
+                WIDTH - RIGHT + 26.0,
+                COLOURS[index % COLOURS.len()],
+                dash(index),
+                WIDTH - RIGHT + 31.0,
+                escaped(&series.name),
+                escaped(&name)
+            );
+        }
+    }
+
+    fn axes(&self, svg: &mut String, frame: &Frame) {
+        let (bottom, right) = (frame.bottom, WIDTH - RIGHT);
+        for at in ticks(frame.y.0, frame.y.1) {
+            let (place, text) = (frame.y(at), short(at));
             let _ = writeln!(
                 svg,
                 "<line class=\"grid\" x1=\"{LEFT}\" y1=\"{place:.1}\" x2=\"{right}\" y2=\"{place:.1}\"/>\
@@ -113,18 +196,26 @@ impl Plot {
         }
         let places: Vec<(f64, String)> = match self.places.is_empty() {
             true => {
-                ticks(low_x, high_x).into_iter().map(|at| (at, Plain(at).to_string())).collect()
+                let all = ticks(frame.x.0, frame.x.1).into_iter();
+                all.map(|at| (at, Plain(at).to_string())).collect()
             }
             false => (0..).map(f64::from).zip(self.places.iter().cloned()).collect(),
         };
         for (at, text) in places {
-            let _ = writeln!(
-                svg,
-                "<text x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
-                x(at),
-                bottom + 18.0,
-                escaped(&text)
-            );
+            let (x, y, text) = (frame.x(at), bottom + 18.0, escaped(&text));
+            let _ = match self.is_slanted() {
+                true => writeln!(
+                    svg,
+                    "<text transform=\"translate({x:.1} {}) rotate(-35)\" text-anchor=\"end\">{text}</text>",
+                    y - 4.0
+                ),
+                false => {
+                    writeln!(
+                        svg,
+                        "<text x=\"{x:.1}\" y=\"{y}\" text-anchor=\"middle\">{text}</text>"
+                    )
+                }
+            };
         }
         let _ = writeln!(
             svg,
@@ -132,7 +223,7 @@ impl Plot {
              <text x=\"{:.0}\" y=\"{}\" text-anchor=\"middle\">{}</text>\
              <text transform=\"translate(16 {:.0}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
             f64::midpoint(LEFT, right),
-            HEIGHT - 10.0,
+            self.height() - 10.0,
             escaped(&self.x_title),
             f64::midpoint(TOP, bottom),
             escaped(&self.y_title)
@@ -140,61 +231,72 @@ impl Plot {
     }
 }
 
+/// Where colours come again, lines are dashed.
+fn dash(index: usize) -> &'static str {
+    if index < COLOURS.len() { "" } else { " stroke-dasharray=\"5 3\"" }
+}
+
 /// Plots side by side, two in a row, on white.
 pub(crate) fn panels(plots: &[Plot]) -> String {
     let rows = plots.len().div_ceil(2) as f64;
-    let (width, height) = (2.0 * WIDTH, rows * HEIGHT);
+    let each = plots.iter().map(Plot::height).fold(HEIGHT, f64::max);
+    let (width, height) = (2.0 * WIDTH, rows * each);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" role=\"img\">\n\
          <rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n"
     );
     for (index, plot) in plots.iter().enumerate() {
-        let (x, y) = ((index % 2) as f64 * WIDTH, (index / 2) as f64 * HEIGHT);
+        let (x, y) = ((index % 2) as f64 * WIDTH, (index / 2) as f64 * each);
         let _ = writeln!(svg, "<g transform=\"translate({x} {y})\">{}</g>", plot.svg());
     }
     svg + "</svg>\n"
 }
 
-fn draw(
-    svg: &mut String,
-    series: &Series,
-    colour: &str,
-    x: &dyn Fn(f64) -> f64,
-    y: &dyn Fn(f64) -> f64,
-) {
-    let way = |points: &[(f64, f64)]| {
-        let places = points.iter().map(|(at, number)| format!("{:.1},{:.1}", x(*at), y(*number)));
-        places.collect::<Vec<_>>().join(" ")
-    };
+fn way(points: &[(f64, f64)], aside: f64, frame: &Frame) -> String {
+    let place =
+        |(at, number): &(f64, f64)| format!("{:.1},{:.1}", frame.x(*at) + aside, frame.y(*number));
+    points.iter().map(place).collect::<Vec<_>>().join(" ")
+}
+
+fn draw_faint(svg: &mut String, series: &Series, colour: &str, aside: f64, frame: &Frame) {
     for faint in &series.faint {
         let _ = writeln!(
             svg,
-            "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-opacity=\"0.18\"/>",
-            way(faint)
+            "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"0.8\" \
+                stroke-opacity=\"0.22\"/>",
+            way(faint, aside, frame)
         );
     }
+}
+
+fn draw(
+    svg: &mut String,
+    series: &Series,
+    (colour, dash): (&str, &str),
+    aside: f64,
+    frame: &Frame,
+) {
     let means: Vec<(f64, f64)> = series.points.iter().map(|point| (point.0, point.1)).collect();
     let _ = writeln!(
         svg,
-        "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>",
-        way(&means)
+        "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.6\"{dash}/>",
+        way(&means, aside, frame)
     );
     for (at, mean, interval) in &series.points {
+        let x = frame.x(*at) + aside;
         if let Some((low, high)) = interval {
+            let (low, high) = (frame.y(*low), frame.y(*high));
+            let (from, to) = (x - CAP, x + CAP);
             let _ = writeln!(
                 svg,
-                "<line x1=\"{0:.1}\" y1=\"{1:.1}\" x2=\"{0:.1}\" y2=\"{2:.1}\" stroke=\"{colour}\" \
-                    stroke-width=\"1.5\"/>",
-                x(*at),
-                y(*low),
-                y(*high)
+                "<path d=\"M{x:.1} {low:.1}V{high:.1}M{from:.1} {low:.1}H{to:.1}M{from:.1} {high:.1}H{to:.1}\" \
+                    fill=\"none\" stroke=\"{colour}\" stroke-width=\"1\"/>"
             );
         }
         let _ = writeln!(
             svg,
-            "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"3.2\" fill=\"{colour}\"/>",
-            x(*at),
-            y(*mean)
+            "<circle cx=\"{x:.1}\" cy=\"{:.1}\" r=\"2.8\" fill=\"{colour}\"/>",
+            frame.y(*mean)
         );
     }
 }
@@ -250,6 +352,62 @@ mod tests {
         assert_eq!(ticks(0.0, 250.0), [0.0, 50.0, 100.0, 150.0, 200.0, 250.0]);
         assert_eq!([0.5, 250.0, 50_000.0, 3e9].map(short), ["0.5", "250", "50 k", "3000 M"]);
         assert_eq!(ticks(0.0, 0.9), [0.0, 0.2, 0.4, 0.6000000000000001, 0.8]);
+    }
+
+    /// Every number of the coordinates of polylines, whiskers and dots.
+    fn drawn(svg: &str) -> Vec<(f64, f64)> {
+        let lines = svg
+            .lines()
+            .filter_map(|line| line.strip_prefix("<polyline points=\"")?.split('"').next());
+        let pairs =
+            lines.flat_map(|points| points.split(' ')).filter_map(|pair| pair.split_once(','));
+        pairs.filter_map(|(x, y)| Some((x.parse().ok()?, y.parse().ok()?))).collect()
+    }
+
+    #[test]
+    fn whatever_is_drawn_lies_within_the_axes() {
+        // One seed is far above all means and their intervals, another far below.
+        let series = |off: f64| Series {
+            name: "one".to_owned(),
+            points: vec![(0.0, 1.0 + off, Some((0.5, 1.5))), (250.0, 2.0, None)],
+            faint: vec![vec![(0.0, 90.0), (250.0, -40.0)], vec![(0.0, 1.0), (250.0, 2.0)]],
+            ..Series::default()
+        };
+        let all: Vec<Series> = (0..11).map(|n| series(f64::from(n))).collect();
+        for (places, count) in
+            [(vec![], 1), (vec![], 11), (vec!["a".to_owned(), "b".to_owned()], 11)]
+        {
+            let mut plot = Plot { places, series: all[..count].to_vec(), ..Plot::default() };
+            if !plot.places.is_empty() {
+                let places = |points: &mut (f64, f64)| points.0 /= 250.0;
+                for series in &mut plot.series {
+                    series.points.iter_mut().for_each(|point| point.0 /= 250.0);
+                    series.faint.iter_mut().flatten().for_each(places);
+                }
+            }
+            let found = drawn(&plot.svg());
+            assert_eq!(found.len(), count * 6);
+            for (x, y) in found {
+                assert!((LEFT..=WIDTH - RIGHT).contains(&x), "{x} of {count} series");
+                assert!((TOP..=HEIGHT - BOTTOM).contains(&y), "{y} of {count} series");
+            }
+        }
+    }
+
+    #[test]
+    fn no_series_hides_the_interval_of_another_at_the_same_place() {
+        let one = Series {
+            points: vec![(0.0, 1.0, Some((0.5, 1.5))), (1.0, 1.0, None)],
+            ..Series::default()
+        };
+        let plot = Plot { series: vec![one; 4], ..Plot::default() };
+        let svg = plot.svg();
+        let whiskers =
+            svg.lines().filter_map(|line| line.strip_prefix("<path d=\"M")?.split(' ').next());
+        let mut at: Vec<f64> = whiskers.filter_map(|x| x.parse().ok()).collect();
+        at.sort_by(f64::total_cmp);
+        assert_eq!(at.len(), 4);
+        assert!(at.windows(2).all(|pair| pair[1] - pair[0] > 2.0 * CAP), "{at:?}");
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use crate::plan::Trial;
 use crate::scan::Scan;
-use crate::wrong::Wrong;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use toml::de::DeValue;
@@ -22,7 +21,7 @@ pub struct Programs {
 
 impl Programs {
     /// Takes over what a table says.
-    pub(crate) fn read(&mut self, scan: &Scan<'_>) -> Result<(), Wrong> {
+    pub(crate) fn read(&mut self, scan: &Scan<'_>) {
         let said = [
             ("session_start", &mut self.session_start),
             ("session_end", &mut self.session_end),
@@ -41,13 +40,17 @@ impl Programs {
                 }
                 _ => None,
             };
-            *program = words.filter(|words| !words.is_empty()).ok_or_else(|| {
-                let what =
-                    format!("`{name}` is a program and its arguments: [\"notify\", \"started\"]");
-                scan.source.wrong(&found.span(), what)
-            })?;
+            match words.filter(|words| !words.is_empty()) {
+                Some(words) => *program = words,
+                None => {
+                    let what = format!(
+                        "`{name}` is a program and its arguments: [\"notify\", \"started\"]"
+                    );
+                    scan.source.note(&found.span(), what);
+                }
+            }
         }
-        scan.finish()
+        scan.finish();
     }
 
     /// Those that there are.

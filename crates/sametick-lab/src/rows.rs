@@ -75,7 +75,7 @@ pub struct LineRow {
     pub player: u32,
     /// To the server, or from it; in lockstep to the others, or from them.
     pub is_up: bool,
-    /// What was asked for at the start: delay with the mean of its jitter.
+    /// What was asked for, on average over the trial: delay with the mean of its jitter.
     pub asked_delay_ms: f64,
     /// And loss.
     pub asked_loss: f64,

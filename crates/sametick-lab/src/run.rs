@@ -217,13 +217,18 @@ fn unix_us() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as i64)
 }
 
-/// Reads an experiment's file.
+/// Reads an experiment's file. What is wrong with it is told line by line.
 pub fn read_file(path: &Path, is_quick: bool) -> Result<Experiment, String> {
+    read_plan(path, is_quick).map(|(experiment, _)| experiment)
+}
+
+/// Reads an experiment's file and plans it. What is wrong with it is told line by line.
+pub fn read_plan(path: &Path, is_quick: bool) -> Result<(Experiment, Plan), String> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
     let folder = path.parent().unwrap_or(Path::new("."));
-    let experiment = Experiment::read(&text, folder, is_quick)
-        .map_err(|wrong| format!("{}, {wrong}", path.display()))?;
+    let (experiment, plan) = Experiment::check(&text, folder, is_quick)
+        .map_err(|wrongs| wrongs.told(&path.display().to_string()))?;
     let file = path.file_name().map(|name| name.to_string_lossy().into_owned());
-    Ok(Experiment { file: file.unwrap_or_default(), ..experiment })
+    Ok((Experiment { file: file.unwrap_or_default(), ..experiment }, plan))
 }

@@ -2,7 +2,7 @@
 
 use crate::settings::{self, Assignment, Change, SETTINGS, Scope};
 use crate::value::{Kind, Value, number};
-use crate::wrong::{Wrong, meant};
+use crate::wrong::{Found, Wrong, meant};
 use sametick::network::Trace;
 use sametick_arena::{Map, map::MAPS};
 use std::cell::RefCell;
@@ -16,11 +16,33 @@ use toml::de::{DeTable, DeValue};
 pub(crate) struct Source<'a> {
     pub(crate) text: &'a str,
     pub(crate) folder: &'a Path,
+    /// Whether maps and traces must be there; a log is read where they may not be.
+    pub(crate) looks_at_files: bool,
+    /// What is wrong so far: reading goes on.
+    pub(crate) found: &'a RefCell<Found>,
 }
 
 impl Source<'_> {
     pub(crate) fn wrong(&self, at: &Range<usize>, what: impl Into<String>) -> Wrong {
         Wrong::at(self.text, at, what)
+    }
+
+    /// Takes down what is wrong.
+    pub(crate) fn note(&self, at: &Range<usize>, what: impl Into<String>) {
+        self.found.borrow_mut().note(self.wrong(at, what));
+    }
+
+    /// What was read; or nothing, and what is wrong is taken down.
+    pub(crate) fn heed<T: Default>(&self, read: Result<T, Wrong>) -> T {
+        read.unwrap_or_else(|wrong| {
+            self.found.borrow_mut().note(wrong);
+            T::default()
+        })
+    }
+
+    /// How much is wrong so far.
+    pub(crate) fn count(&self) -> usize {
+        self.found.borrow().all.len()
     }
 }
 
@@ -84,26 +106,22 @@ impl<'a> Scan<'a> {
             |at: &Range<usize>| self.source.wrong(at, format!("`{name}` is tables: [[{name}]]"));
         let DeValue::Array(list) = found.get_ref() else { return Err(odd(&found.span())) };
         let scan = |item: &'a Spanned<DeValue<'a>>| match item.get_ref() {
-            DeValue::Table(table) => Ok(Scan::new(self.source, table, item.span())),
+            DeValue::Table(table) => Ok(Some(Scan::new(self.source, table, item.span()))),
             _ => Err(odd(&item.span())),
         };
-        list.iter().map(scan).collect()
+        Ok(list.iter().filter_map(|item| self.source.heed(scan(item))).collect())
     }
 
-    /// Fails on the first key that nobody asked for.
-    pub(crate) fn finish(&self) -> Result<(), Wrong> {
+    /// Takes down every key that nobody asked for.
+    pub(crate) fn finish(&self) {
         let asked = self.asked.borrow();
-        let unknown = self.table.keys().filter(|key| !asked.contains(&key.get_ref().as_ref()));
-        match unknown.min_by_key(|key| key.span().start) {
-            None => Ok(()),
-            Some(key) => {
-                let name = key.get_ref();
-                let hint = match settings::find(name) {
-                    Some(_) => "it is a setting: put it under [settings]".to_owned(),
-                    None => meant(name, asked.iter().copied()),
-                };
-                Err(self.source.wrong(&key.span(), format!("`{name}` means nothing here; {hint}")))
-            }
+        for key in self.table.keys().filter(|key| !asked.contains(&key.get_ref().as_ref())) {
+            let name = key.get_ref();
+            let hint = match settings::find(name) {
+                Some(_) => "it is a setting: put it under [settings]".to_owned(),
+                None => meant(name, asked.iter().copied()),
+            };
+            self.source.note(&key.span(), format!("`{name}` means nothing here; {hint}"));
         }
     }
 
@@ -112,7 +130,7 @@ impl<'a> Scan<'a> {
         &self,
         besides: &[&'static str],
         scope: Option<Scope>,
-    ) -> Result<Vec<Assignment>, Wrong> {
+    ) -> Vec<Assignment> {
         let mut found = Vec::new();
         self.each_setting(besides, scope, &mut |row, player, value| {
             let read = row.kind.read(row.name, value.get_ref());
@@ -120,13 +138,13 @@ impl<'a> Scan<'a> {
             check_file(self.source, row.name, &read, &value.span())?;
             found.push(Assignment { row, player, value: read, at: value.span() });
             Ok(())
-        })?;
+        });
         found.sort_by_key(|assignment| assignment.at.start);
-        Ok(found)
+        found
     }
 
     /// All keys as factors: each is a list of the levels of one setting.
-    pub(crate) fn factors(&self) -> Result<Vec<Vec<Assignment>>, Wrong> {
+    pub(crate) fn factors(&self) -> Vec<Vec<Assignment>> {
         let mut factors: Vec<Vec<Assignment>> = Vec::new();
         self.each_setting(&[], None, &mut |row, player, list| {
             let odd = || {
@@ -140,18 +158,29 @@ impl<'a> Scan<'a> {
             let mut levels: Vec<Assignment> = Vec::new();
             for item in items {
                 let wrong = |what: String| self.source.wrong(&item.span(), what);
-                let value = row.kind.read(row.name, item.get_ref()).map_err(wrong)?;
-                check_file(self.source, row.name, &value, &item.span())?;
-                if levels.iter().any(|level| level.value == value) {
-                    return Err(wrong(format!("`{}` has this level twice", row.name)));
-                }
-                levels.push(Assignment { row, player, value, at: item.span() });
+                let level = || {
+                    let value = row.kind.read(row.name, item.get_ref()).map_err(wrong)?;
+                    check_file(self.source, row.name, &value, &item.span())?;
+                    if levels.iter().any(|level| level.value == value) {
+                        return Err(wrong(format!("`{}` has this level twice", row.name)));
+                    }
+                    Ok(Some(Assignment { row, player, value, at: item.span() }))
+                };
+                let level = level().inspect_err(|_| self.spoil(row));
+                levels.extend(self.source.heed(level));
             }
-            factors.push(levels);
+            if !levels.is_empty() {
+                factors.push(levels);
+            }
             Ok(())
-        })?;
+        });
         factors.sort_by_key(|levels| levels.first().map_or(0, |level| level.at.start));
-        Ok(factors)
+        factors
+    }
+
+    /// What does not fit together is not to be told where this is not known.
+    fn spoil(&self, row: &settings::Row) {
+        self.source.found.borrow_mut().is_spoiled |= row.scope == Scope::Trial;
     }
 
     fn each_setting(
@@ -163,39 +192,45 @@ impl<'a> Scan<'a> {
             Option<u32>,
             &'a Spanned<DeValue<'a>>,
         ) -> Result<(), Wrong>,
-    ) -> Result<(), Wrong> {
+    ) {
+        let mut one =
+            |key: &Spanned<_>, name: &str, player: Option<u32>, value: &'a Spanned<DeValue<'a>>| {
+                let row = self.row(key.span(), name, scope)?;
+                if player.is_some() && row.scope == Scope::Trial {
+                    let what = format!("`{}` is the same for all players", row.name);
+                    return Err(self.source.wrong(&key.span(), what));
+                }
+                each(row, player, value).inspect_err(|_| self.spoil(row))
+            };
         for (key, value) in self.table {
             let name: &str = key.get_ref();
             if besides.contains(&name) {
                 continue;
             }
             if name != "player" {
-                let row = self.row(key.span(), name, scope)?;
-                each(row, None, value)?;
+                self.source.heed(one(key, name, None, value));
                 continue;
             }
             let odd = |at: Range<usize>| {
                 let what = "one player's settings stand under its number: [settings.player.1]";
-                self.source.wrong(&at, what)
+                self.source.note(&at, what);
             };
-            let DeValue::Table(players) = value.get_ref() else { return Err(odd(value.span())) };
+            let DeValue::Table(players) = value.get_ref() else {
+                odd(value.span());
+                continue;
+            };
             for (number, table) in players {
                 let player = number.get_ref().parse::<u32>().ok();
                 let player = player.filter(|n| (1..=settings::PLAYERS_MAX).contains(n));
                 let (Some(player), DeValue::Table(table)) = (player, table.get_ref()) else {
-                    return Err(odd(number.span()));
+                    odd(number.span());
+                    continue;
                 };
                 for (key, value) in table {
-                    let row = self.row(key.span(), key.get_ref(), scope)?;
-                    if row.scope == Scope::Trial {
-                        let what = format!("`{}` is the same for all players", row.name);
-                        return Err(self.source.wrong(&key.span(), what));
-                    }
-                    each(row, Some(player), value)?;
+                    self.source.heed(one(key, key.get_ref(), Some(player), value));
                 }
             }
         }
-        Ok(())
     }
 
     fn row(
@@ -218,19 +253,26 @@ impl<'a> Scan<'a> {
     }
 
     /// The changes of lines that settings tell of.
-    pub(crate) fn changes(&self) -> Result<Vec<Change>, Wrong> {
+    pub(crate) fn changes(&self) -> Vec<Change> {
         let mut changes = Vec::new();
-        for scan in self.tables("change")? {
+        for scan in self.source.heed(self.tables("change")) {
             let time = Kind::Time { at_most: 86_400_000.0 };
-            let ms = |name| Ok(scan.value(name, time)?.and_then(|(value, _)| value.number()));
-            let (at_ms, over_ms) = (ms("at")?, ms("over")?);
-            let at_ms = at_ms
-                .ok_or_else(|| self.source.wrong(&scan.at, "a change says when: at = \"10 s\""))?;
-            let assignments = scan.assignments(&["at", "over"], Some(Scope::Line))?;
-            changes.push(Change { at_ms, over_ms: over_ms.unwrap_or(0.0), assignments });
+            let before = self.source.count();
+            let at = self.source.heed(scan.value("at", time));
+            let over = self.source.heed(scan.value("over", time));
+            let assignments = scan.assignments(&["at", "over"], Some(Scope::Line));
+            let Some((when, at)) = at else {
+                if self.source.count() == before {
+                    self.source.note(&scan.at, "a change says when: at = \"10 s\"");
+                }
+                continue;
+            };
+            let ms = |value: Value| value.number().unwrap_or(0.0);
+            let (at_ms, over_ms) = (ms(when), over.map_or(0.0, |(over, _)| ms(over)));
+            changes.push(Change { at_ms, over_ms, assignments, at });
         }
         changes.sort_by(|one, other| one.at_ms.total_cmp(&other.at_ms));
-        Ok(changes)
+        changes
     }
 }
 
@@ -258,6 +300,9 @@ fn check_file(
     at: &Range<usize>,
 ) -> Result<(), Wrong> {
     let Value::Text(path) = value else { return Ok(()) };
+    if !source.looks_at_files {
+        return Ok(());
+    }
     let outcome = match name {
         "map" => map_text(source.folder, path).and_then(|text| {
             let read = Map::read(&text).map(|_| ());

@@ -114,13 +114,20 @@ pub const SETTINGS: &[Row] = &[
         Number(2.0),
         "how many play; a scene always has two",
     ),
-    row("duration", TIME, Trial, Number(30_000.0), "how long is played and logged"),
+    row(
+        "duration",
+        TIME,
+        Trial,
+        Number(30_000.0),
+        "how long is played and logged; of a match, from the start of its round",
+    ),
     row(
         "warm_up",
         TIME,
         Trial,
         Number(3_000.0),
-        "how long before that all join and set their clocks; not logged",
+        "how long all join and set their clocks before that, at least; not logged, nor is a match's countdown, which \
+            takes 5 s",
     ),
     row(
         "model",
@@ -155,8 +162,8 @@ pub const SETTINGS: &[Row] = &[
         Kind::Choice(stages),
         Trial,
         Text("off"),
-        "whether every snapshot of a match is also written by each stage of 001's codec: with fields as others see \
-            them (`shown`), or with floats whole (`exact`)",
+        "whether every snapshot of a match is also written stage by stage: as we write it (`shown`), or with floats whole \
+            and as 001 does (`exact`)",
     ),
     row(
         "budget",
@@ -367,6 +374,8 @@ pub struct Change {
     pub over_ms: f64,
     /// What changes.
     pub assignments: Vec<Assignment>,
+    /// Where in the file it says when.
+    pub at: Range<usize>,
 }
 
 /// All settings of one trial.

@@ -1,6 +1,8 @@
 //! The stages of the paper's codec, each a whole encoder with its decoder, so that each can be
 //! measured and checked on its own.
 
+pub mod paper;
+
 use sametick::bits::{BitReader, BitWriter};
 use sametick::codec::{plain, zero_runs};
 use sametick::{Head, Layout, Slots, Table, delta};

@@ -1,5 +1,6 @@
 //! What is wrong with a file and where; and the nearest right word for a wrong one.
 
+use crate::checks::Mentions;
 use std::fmt;
 use std::ops::Range;
 
@@ -39,11 +40,72 @@ impl Wrong {
     }
 }
 
+/// The most mistakes of one file that are told at once.
+pub const WRONGS_MAX: usize = 20;
+/// The most that are kept until they are in order.
+const KEPT_MAX: usize = 4_096;
+
+/// All that is wrong with a file, in the order of its lines; [`WRONGS_MAX`] at most.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wrongs {
+    /// At least one.
+    pub all: Vec<Wrong>,
+    /// How many there are besides.
+    pub more: usize,
+}
+
+impl Wrongs {
+    pub(crate) fn new(mut all: Vec<Wrong>) -> Self {
+        all.sort_by(|one, other| {
+            let key = |wrong: &Wrong| (wrong.line, wrong.column);
+            key(one).cmp(&key(other)).then_with(|| one.what.cmp(&other.what))
+        });
+        all.dedup();
+        let more = all.len().saturating_sub(WRONGS_MAX);
+        all.truncate(WRONGS_MAX);
+        Self { all, more }
+    }
+
+    /// Each on a line of its own, with the file's name.
+    pub fn told(&self, file: &str) -> String {
+        let mut lines: Vec<String> =
+            self.all.iter().map(|wrong| format!("{file}, {wrong}")).collect();
+        if self.more > 0 {
+            lines.push(format!("{file}: and {} more mistakes", self.more));
+        }
+        lines.join("\n")
+    }
+
+    /// The first.
+    pub(crate) fn first(self) -> Wrong {
+        let nothing = || Wrong { line: 1, column: 1, what: "nothing is wrong".to_owned() };
+        self.all.into_iter().next().unwrap_or_else(nothing)
+    }
+}
+
+/// What was found wrong while a file is read.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) all: Vec<Wrong>,
+    /// What expectations and figures speak of: looked for when all is read.
+    pub(crate) mentions: Mentions,
+    /// Whether something that decides what is played is not known: then what does not fit together is not looked for.
+    pub(crate) is_spoiled: bool,
+}
+
+impl Found {
+    pub(crate) fn note(&mut self, wrong: Wrong) {
+        if self.all.len() < KEPT_MAX {
+            self.all.push(wrong);
+        }
+    }
+}
+
 /// The words that are known, and the one that was probably meant.
 pub(crate) fn meant<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
     let near = known.clone().map(|name| (distance(word, name), name)).min();
     match near {
-        Some((steps, name)) if steps <= 1 + name.len() / 3 => format!("did you mean `{name}`?"),
+        Some((steps, name)) if steps <= 1 + name.len() / 4 => format!("did you mean `{name}`?"),
         _ => {
             let all: Vec<&str> = known.collect();
             format!("known are {}", all.join(", "))

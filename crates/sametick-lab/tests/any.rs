@@ -251,6 +251,10 @@ fn what_is_no_experiment_is_refused_by_name() {
             "line 1, column 61: `count` is a whole number from 1 to 100000",
         ),
         (
+            "{ targets = ( { id = near } ), sessions = ( { id = a, trials = ( { ids = ( near, naer ) } ) } ) }",
+            "line 1, column 83: there is no target \"naer\"; did you mean `near`?",
+        ),
+        (
             "{ targets = (), frameRate = fast, sessions = ( { id = a, trials = ( { } ) } ) }",
             "line 1, column 29: `frameRate` is a number",
         ),

@@ -75,7 +75,7 @@ fn a_trial_is_played_again_as_it_was_and_its_doubtful_shots_are_found_in_its_rec
     let path = folder.file("corner.db");
     let (log, _) = run_into(&path, CORNER, 1, (0, 1)).expect("it runs");
     assert_eq!(doubtful_trials(&log).expect("they are asked for"), [1]);
-    let recording = play_again(&log, 1, ".".as_ref()).expect("it is played");
+    let recording = play_again(&log, 1, ".".as_ref()).expect("it is played").recording;
     let header = Header::read(&recording).expect("a recording");
     let content = content_named(header.content_name, None).expect("a scene of the game");
     let mut replay = Replay::<Arena>::open(recording, content).expect("it opens");

@@ -66,7 +66,7 @@ const CASES: &[(&str, &str)] = &[
         "line 3, column 17: `ping` has this level twice",
     ),
     (
-        "question = \"?\"\n[[expect]]\nmetric = \"accuracies\"",
+        "question = \"?\"\n[[expect]]\nmetric = \"accuracies\"\nat_least = 1",
         "line 3, column 10: there is no metric `accuracies`; did you mean `accuracy`?",
     ),
     (
@@ -85,11 +85,6 @@ const CASES: &[(&str, &str)] = &[
     (
         "question = \"?\"\n[settings]\nplay = \"islands\"\nmodel = \"doom3\"",
         "line 4, column 9: `doom3` is not played on Islands: netstorm, quake, frame_locked",
-    ),
-    (
-        "question = \"?\"\n[settings]\nplay = \"scene\"\nmodel = \"rollback\"",
-        "line 4, column 9: `rollback` has no server, and scripts of scenes are told apart by a server's seats: it \
-         plays matches",
     ),
     (
         "question = \"?\"\n[settings]\nmodel = \"rollback\"\nstages = \"exact\"",
@@ -114,7 +109,44 @@ const CASES: &[(&str, &str)] = &[
     (
         "question = \"?\"\n[factors]\nping = [\"0 ms\", \"90 ms\"]\n[[expect]]\nmetric = \"kills\"\n\
          where = { ping = \"50 ms\" }\nat_least = 1",
-        "line 6, column 1: `ping` has no level 50; it has 0 ms, 90 ms",
+        "line 6, column 18: `ping` has no level 50 ms; it has 0 ms, 90 ms",
+    ),
+    (
+        "question = \"?\"\n[settings]\nduration = \"20 s\"\n[[settings.change]]\nat = \"20 s\"\nping = \"5 ms\"",
+        "line 5, column 6: a trial is over by then: it lasts 20 s",
+    ),
+    (
+        "question = \"?\"\n[settings]\nplay = \"fpsci\"\n[[settings.change]]\nat = \"2 s\"\nping = \"5 ms\"",
+        "line 5, column 6: lines do not change during a trial of `fpsci`",
+    ),
+    (
+        "question = \"?\"\n[settings]\nscene = \"tree\"",
+        "line 3, column 9: `scene` means nothing here: it is of play = \"scene\"",
+    ),
+    (
+        "question = \"?\"\n[settings]\nbudget = \"9 kbit/s\"",
+        "line 3, column 10: `budget` means nothing here: it is of play = \"islands\" with model = \"netstorm\"",
+    ),
+    (
+        "question = \"?\"\n[settings]\nplay = \"scene\"\nplayer.1.skill = \"expert\"",
+        "line 4, column 18: `player.1.skill` means nothing here: it is of the bots of play = \"match\"",
+    ),
+    (
+        "question = \"?\"\n[settings]\nplay = \"scene\"\nplayers = 4",
+        "line 4, column 11: a scene has 2 players, not 4: leave it out",
+    ),
+    (
+        "question = \"?\"\n[settings]\nmodel = \"rollback\"\nrewind = \"9 ms\"",
+        "line 4, column 10: `rewind` means nothing here: it is of matches and scenes with a server",
+    ),
+    (
+        "question = \"?\"\n[settings]\nmode = \"duel\"\nplayers = 1",
+        "line 4, column 11: a duel takes two players",
+    ),
+    (
+        "question = \"?\"\n[[session]]\nname = \"a\"\n[[expect]]\nmetric = \"kills\"\n\
+         where = { session = \"b\" }\nat_least = 1",
+        "line 6, column 21: `session` has no level b; it has a",
     ),
     (
         "question = \"?\"\n[settings]\nplayer.5.ping = \"50 ms\"",
@@ -129,6 +161,82 @@ fn what_is_wrong_with_a_file_is_told_with_line_column_and_a_suggestion() {
     }
     let map = wrong("question = \"?\"\n[settings]\nmap = \"attic\"");
     assert!(map.starts_with("line 3, column 7: there is no map \"attic\""), "{map}");
+}
+
+/// Fourteen mistakes of all kinds, in every part of a file.
+const MANY: &str = r#"seed = -1
+tittle = "x"
+[settings]
+pnig = "5 ms"
+loss = "200 %"
+map = "attic"
+player.2.model = "quake"
+player.x.ping = "5 ms"
+[[settings.change]]
+ping = "5 ms"
+[factors]
+jitter = ["5 ms", "5 Hz", "5 ms"]
+[[session]]
+nmae = "a"
+[[expect]]
+metric = "acuracy"
+equals = "pin"
+[[expect]]
+metric = "kills"
+where = { burst = 2 }
+at_least = 1
+"#;
+
+#[test]
+fn all_mistakes_of_a_file_are_told_in_the_order_of_its_lines() {
+    let wrongs = Experiment::check(MANY, Path::new("."), false).expect_err("much is wrong");
+    let places: Vec<(usize, usize)> =
+        wrongs.all.iter().map(|wrong| (wrong.line, wrong.column)).collect();
+    let lines: Vec<usize> = places.iter().map(|(line, _)| *line).collect();
+    let told = wrongs.told("odd.toml");
+    assert_eq!(lines, [1, 1, 2, 4, 5, 6, 7, 8, 9, 12, 12, 14, 15, 16, 17, 20], "{told}");
+    assert!(told.lines().all(|line| line.starts_with("odd.toml, line ")), "{told}");
+    assert_eq!(wrongs.more, 0);
+    // What does not fit together is told beside what is misspelt elsewhere.
+    let text =
+        "question = \"?\"\nsede = 1\n[settings]\nsnapshot_rate = \"90 Hz\"\nduration = \"1 ms\"";
+    let wrongs = Experiment::check(text, Path::new("."), false).expect_err("three are wrong");
+    let lines: Vec<usize> = wrongs.all.iter().map(|wrong| wrong.line).collect();
+    assert_eq!(lines, [2, 4, 5]);
+    // But not where what is played is not known: it may be right.
+    let text = "question = \"?\"\n[settings]\nplay = \"scen\"\nscene = \"tree\"";
+    let wrongs = Experiment::check(text, Path::new("."), false).expect_err("one is wrong");
+    assert_eq!(wrongs.all.len(), 1, "{wrongs:?}");
+    let text = format!("question = \"?\"\n{}", "[[expect]]\n".repeat(100));
+    let wrongs = Experiment::check(&text, Path::new("."), false).expect_err("all are wrong");
+    assert_eq!(wrongs.all.len(), sametick_lab::WRONGS_MAX);
+    assert_eq!(wrongs.all.len() + wrongs.more, 200, "no metric and no rule");
+    let text = "question = \"?\"\nseed = = 3\n[settings\nx = 3\ny = = 4";
+    let wrongs = Experiment::check(text, Path::new("."), false).expect_err("it is damaged");
+    assert!(wrongs.all.len() > 1 && wrongs.all[0].line == 2, "{wrongs:?}");
+}
+
+#[test]
+fn sessions_and_kinds_of_trials_are_told_apart_where_they_differ() {
+    let labels = |text: &str| -> Vec<String> {
+        let (_, plan) = read(text);
+        plan.conditions.into_iter().map(|condition| condition.label).collect()
+    };
+    let same = "question = \"?\"\n[factors]\nping = [\"0 ms\", \"50 ms\"]\n[[session]]\nname = \"one\"\n\
+                [[session]]\nname = \"two\"\n";
+    assert_eq!(labels(same), ["ping 0 ms", "ping 50 ms"], "the same twice is the same");
+    let apart = format!("{same}settings.loss = \"2 %\"\n");
+    let expected = ["ping 0 ms, one", "ping 50 ms, one", "ping 0 ms, two", "ping 50 ms, two"];
+    assert_eq!(labels(&apart), expected);
+    let (_, plan) = read(&apart);
+    assert_eq!(plan.conditions[0].apart, [("session", "one".to_owned())]);
+    assert_eq!(plan.conditions[2].settings.number("loss"), Some(2.0));
+    let by_hand =
+        format!("{same}[figure]\nmetric = \"kills\"\nover = \"ping\"\nseries = \"session\"\n");
+    assert_eq!(labels(&by_hand), expected, "where a file asks for it");
+    let kinds = "question = \"?\"\n[[session]]\nname = \"one\"\n[[session.trial]]\nname = \"calm\"\n\
+                 [[session.trial]]\nname = \"wild\"\njitter = \"9 ms\"\n";
+    assert_eq!(labels(kinds), ["one, calm", "one, wild"]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `lab import`: an experiment file of FPSci's becomes one of ours, with a list of what became of every key.
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use clap::Args;
 use sametick_lab::{ANY_BYTES_MAX, AnyFile, Fate, Imported, import};
 use serde_json::json;
@@ -21,6 +21,8 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    load(&options.file)
+        .map_err(|what| anyhow!("{} cannot be read: {what}", options.file.display()))?;
     let file = AnyFile::read(&options.file, &mut load)?;
     let imported = import(&file)?;
     let output = options.output.clone().unwrap_or_else(|| options.file.with_extension("toml"));

@@ -1,6 +1,6 @@
 //! `lab replay`: a trial played again and recorded, so that a doubtful shot can be looked at.
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use sametick_lab::{Log, doubtful_trials, play_again};
 use std::path::{Path, PathBuf};
 
@@ -25,10 +25,17 @@ pub(crate) struct Options {
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let log = Log::read(&options.database)?;
-    let recording = play_again(&log, options.trial, &options.folder)?;
+    let again = play_again(&log, options.trial, &options.folder)?;
+    if let Some(tick) = options.tick.filter(|tick| *tick > again.last_tick) {
+        bail!(
+            "there is no tick {tick} in trial {}: it ends with {}",
+            options.trial,
+            again.last_tick
+        );
+    }
     let beside = || options.database.with_file_name(name_of(options.trial));
     let path = options.output.clone().unwrap_or_else(beside);
-    super::write_bytes(&path, &recording)?;
+    super::write_bytes(&path, &again.recording)?;
     let seek = options.tick.map_or(String::new(), |tick| format!(" --seek {tick}"));
     crate::print(&format!("wrote {0}; now: sametick replay {0}{seek}\n", path.display()))
 }
@@ -49,8 +56,8 @@ pub(super) fn beside(log: &Log, page: &Path, folder: &Path) -> anyhow::Result<Op
     std::fs::create_dir_all(&recordings)
         .with_context(|| format!("cannot make {}", recordings.display()))?;
     for trial in trials {
-        let recording = play_again(log, trial, folder)?;
-        super::write_bytes(&recordings.join(name_of(trial)), &recording)?;
+        let again = play_again(log, trial, folder)?;
+        super::write_bytes(&recordings.join(name_of(trial)), &again.recording)?;
     }
     Ok(Some(name))
 }

@@ -1,17 +1,24 @@
 //! What all kinds of trials share: the seconds that are logged, what hosts sent in them, lines, and chance.
 
 use super::carrier::{Counts, Meter};
-use super::lines::{asked, conditions};
+use super::lines::{RAMP_STEP, asked, conditions};
 use crate::plan::Trial;
 use crate::rows::{SecondRow, TrialLog};
 use crate::settings::Settings;
 use sametick::network::Conditions;
 use sametick::secure::Random;
-use sametick::{Dice, Span, Time};
+use sametick::{Dice, Span, Time, World};
+use sametick_arena::{Contest, Entity, Phase};
 use std::path::Path;
 
 /// If a clock asks to be woken in the past, this much passes all the same.
 pub(crate) const STEP_LEAST: Span = Span::micros(100);
+
+/// For how long the start of a round is waited for beyond the warm-up. Over a line that lets nobody join there is none,
+/// and such a trial is logged as it is.
+pub(crate) const ROUND_WAIT_MAX: Span = Span::seconds(60);
+/// By so much logging is put off as long as no round has begun.
+const PUT_OFF: Span = Span::millis(5);
 
 /// Secrets from a seed: what is simulated has none.
 pub(crate) struct Seeded(pub(crate) Dice);
@@ -28,6 +35,9 @@ pub(crate) struct Seconds {
     pub(crate) end: Time,
     next: Time,
     second: u32,
+    /// Until when the start of a round is waited for.
+    patience: Time,
+    has_begun: bool,
 }
 
 /// What is due at a moment.
@@ -42,7 +52,35 @@ impl Seconds {
     pub(crate) fn new(trial: &Trial, now: Time) -> Self {
         let length = |name| Span::from_millis_f64(trial.settings.number(name).unwrap_or(0.0));
         let begins = now + length("warm_up");
-        Self { begins, end: begins + length("duration"), next: begins, second: 0 }
+        Self {
+            begins,
+            end: begins + length("duration"),
+            next: begins,
+            second: 0,
+            patience: begins + ROUND_WAIT_MAX,
+            has_begun: false,
+        }
+    }
+
+    /// Puts off what is logged as long as no round is played: a countdown counts for nothing.
+    pub(crate) fn wait_for_round(
+        &mut self,
+        now: Time,
+        meter: &mut Meter,
+        world: Option<&World<Entity>>,
+    ) {
+        if self.has_begun || now < self.begins || now >= self.patience {
+            return;
+        }
+        let contest =
+            |world: &World<Entity>| world.all::<Contest>().next().map(|(_, one)| one.phase);
+        if world.is_some_and(|world| contest(world).is_none_or(|phase| phase == Phase::Playing)) {
+            return;
+        }
+        let length = self.end - self.begins;
+        (self.begins, self.next) = (now + PUT_OFF, now + PUT_OFF);
+        self.end = self.begins + length;
+        meter.begins = self.begins;
     }
 
     /// Milliseconds since logging began; below zero nothing is logged.
@@ -57,7 +95,8 @@ impl Seconds {
         if now < self.next {
             return None;
         }
-        let is_first = self.next == self.begins;
+        let is_first = !self.has_begun;
+        self.has_begun = true;
         self.next += Span::seconds(1);
         if is_first {
             return Some(Due::Begin);
@@ -85,13 +124,14 @@ pub(crate) fn count(row: &mut SecondRow, now: Counts, before: Counts) {
     row.bytes_in = now.bytes_in - before.bytes_in;
 }
 
-/// Every player's line at the start: up and down.
+/// Every player's line so many milliseconds after logging began: up and down.
 pub(crate) fn all_lines(
     settings: &Settings,
     folder: &Path,
+    at_ms: f64,
 ) -> Result<Vec<[Conditions; 2]>, String> {
     let line = |player| {
-        let of = |is_up| conditions(settings, folder, player, is_up, 0.0);
+        let of = |is_up| conditions(settings, folder, player, is_up, at_ms);
         Ok([of(true)?, of(false)?])
     };
     (1..=settings.players()).map(line).collect()
@@ -109,4 +149,28 @@ pub(crate) fn add_lines(
         (row.asked_delay_ms, row.asked_loss) = asked(conditions);
         log.lines.push(row);
     }
+}
+
+/// Where lines change during a trial, what was asked of them is the mean over its time.
+pub(crate) fn ask_on_average(
+    log: &mut TrialLog,
+    settings: &Settings,
+    folder: &Path,
+) -> Result<(), String> {
+    if settings.changes.is_empty() {
+        return Ok(());
+    }
+    let step_ms = RAMP_STEP.as_millis_f64();
+    let steps = (settings.number("duration").unwrap_or(0.0) / step_ms).floor().max(1.0) as u32;
+    for row in &mut log.lines {
+        let (mut delay_ms, mut lost) = (0.0, 0.0);
+        for step in 0..steps {
+            let at_ms = f64::from(step) * step_ms;
+            let (ms, share) = asked(&conditions(settings, folder, row.player, row.is_up, at_ms)?);
+            (delay_ms, lost) = (delay_ms + ms, lost + share);
+        }
+        row.asked_delay_ms = delay_ms / f64::from(steps);
+        row.asked_loss = lost / f64::from(steps);
+    }
+    Ok(())
 }

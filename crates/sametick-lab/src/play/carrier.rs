@@ -88,7 +88,7 @@ pub(crate) struct Meter {
     ways: BTreeMap<(usize, usize), Way>,
     pub(crate) counts: Vec<Counts>,
     /// From when on lines are timed.
-    begins: Time,
+    pub(crate) begins: Time,
 }
 
 /// What a host sent and received so far.

@@ -23,7 +23,7 @@ pub(crate) fn play(
     library: &Library,
     mut carrier: Box<dyn Carrier>,
 ) -> Result<TrialLog, String> {
-    let lines = all_lines(&trial.settings, &library.folder)?;
+    let lines = all_lines(&trial.settings, &library.folder, 0.0)?;
     carrier.set_conditions(1, 0, lines[0][0].clone());
     carrier.set_conditions(0, 1, lines[0][1].clone());
     let round_trip = lines[0][0].delay + lines[0][1].delay;

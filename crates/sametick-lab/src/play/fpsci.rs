@@ -71,7 +71,7 @@ impl Room {
     ) -> Result<Self, String> {
         let settings = &trial.settings;
         let players = settings.players() as usize;
-        let lines = all_lines(settings, &library.folder)?;
+        let lines = all_lines(settings, &library.folder, 0.0)?;
         for (player, [up, down]) in (1..).zip(&lines) {
             carrier.set_conditions(player, 0, up.clone());
             carrier.set_conditions(0, player, down.clone());

@@ -23,7 +23,7 @@ pub(crate) fn play(trial: &Trial, library: &Library) -> Result<TrialLog, String>
         players: settings.players() as u8,
         seed: trial.seed,
         budget: settings.number("budget").map(|kilobits| (kilobits * 125.0) as u32),
-        lines: all_lines(settings, &library.folder)?,
+        lines: all_lines(settings, &library.folder, 0.0)?,
     };
     let seen = contest.play(way);
     if !seen.verified {

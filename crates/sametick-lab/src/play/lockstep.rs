@@ -1,19 +1,19 @@
-//! A trial without a server: a match of bots in lockstep, every machine stepping the same world.
+//! A trial without a server: a match of bots or a scene in lockstep, every machine stepping the same world.
 
-use super::books::{Due, STEP_LEAST, Seconds, add_lines, all_lines, count};
+use super::books::{Due, STEP_LEAST, Seconds, add_lines, all_lines, ask_on_average, count};
 use super::carrier::{Carrier, Counts, Meter};
 use super::frames::{Frames, Part};
-use super::lines::joined;
+use super::lines::{RAMP_STEP, joined};
 use super::mind::{Ground, Library, Mind};
 use super::screen::{Own, Screen, Truth};
 use super::verdicts::{Judged, Shots};
 use crate::plan::Trial;
-use crate::rows::{PlayerRow, SecondRow, ShotRow, TrialLog};
+use crate::rows::{CommandRow, PlayerRow, SecondRow, ShotRow, StateRow, TrialLog};
 use sametick::lockstep::{Identity, Lockstep, Role, Setup, Statistics};
 use sametick::network::Conditions;
 use sametick::{Effect, EntityId, Layouts, Span, Tick, Time, World};
-use sametick_arena::{Arena, Entity, Fighter, Seat, Weapon, What};
-use std::collections::BTreeMap;
+use sametick_arena::{Arena, Command, Entity, Fighter, Seat, Weapon, What};
+use std::collections::{BTreeMap, VecDeque};
 
 /// Machines step at these moments at least.
 const LOOKS_EVERY: Span = Span::millis(4);
@@ -27,10 +27,16 @@ struct Machine {
     last_frame: Time,
     thought: Tick,
     counted: Statistics,
+    reads_at_frames: bool,
+    frame_delay: usize,
+    pictures: VecDeque<World<Entity>>,
+    input_delay: Span,
+    inputs: VecDeque<(Time, Command)>,
 }
 
 struct Meeting<'a> {
     trial: &'a Trial,
+    library: &'a Library,
     ground: Ground,
     meter: Meter,
     machines: Vec<Machine>,
@@ -53,26 +59,20 @@ pub(crate) fn play(
     carrier: Box<dyn Carrier>,
 ) -> Result<TrialLog, String> {
     let mut meeting = Meeting::new(trial, library, carrier)?;
-    meeting.run();
-    Ok(meeting.finish())
+    meeting.run()?;
+    meeting.finish()
 }
 
 impl<'a> Meeting<'a> {
     fn new(
         trial: &'a Trial,
-        library: &Library,
-        mut carrier: Box<dyn Carrier>,
+        library: &'a Library,
+        carrier: Box<dyn Carrier>,
     ) -> Result<Self, String> {
         let settings = &trial.settings;
         let setup = Setup::named(settings.text("model")).ok_or("this model has a server")?;
         let ground = library.ground(trial)?;
         let players = settings.players();
-        let lines = all_lines(settings, &library.folder)?;
-        for (from, up) in lines.iter().enumerate() {
-            for (to, down) in lines.iter().enumerate().filter(|(to, _)| *to != from) {
-                carrier.set_conditions(from, to, joined(&up[0], &down[1]));
-            }
-        }
         let now = carrier.now();
         let tick_rate = settings.number("tick_rate").unwrap_or(60.0);
         let tick_length = Span::micros((1_000_000.0 / tick_rate).round() as u64);
@@ -85,7 +85,8 @@ impl<'a> Meeting<'a> {
                 1 => Lockstep::found(setup, me, first, content, now),
                 _ => Lockstep::join(first, me, content, Role::Plays, now),
             };
-            let rate = settings.number_of(player, "frame_rate").unwrap_or(60.0);
+            let number = |name| settings.number_of(player, name);
+            let rate = number("frame_rate").unwrap_or(60.0);
             Machine {
                 lockstep,
                 mind: Mind::new(trial, &ground, player),
@@ -95,13 +96,19 @@ impl<'a> Meeting<'a> {
                 last_frame: now,
                 thought: Tick(0),
                 counted: Statistics::default(),
+                reads_at_frames: settings.text_of(player, "reads") == "at_frames",
+                frame_delay: number("frame_delay").unwrap_or(0.0) as usize,
+                pictures: VecDeque::new(),
+                input_delay: Span::from_millis_f64(number("input_delay").unwrap_or(0.0)),
+                inputs: VecDeque::new(),
             }
         };
         let machines: Vec<Machine> = (1..=players).map(machine).collect();
         let seconds = Seconds::new(trial, now);
         let meter = Meter::new(carrier, players as usize, seconds.begins);
-        Ok(Self {
+        let mut meeting = Self {
             trial,
+            library,
             before: meter.counts.clone(),
             meter,
             machines,
@@ -110,37 +117,65 @@ impl<'a> Meeting<'a> {
             seconds,
             log: TrialLog::default(),
             scores: vec![(0, 0); players as usize],
-            lines,
+            lines: Vec::new(),
             tick_seconds: tick_length.as_seconds_f64() as f32,
             stepped: Tick(0),
             frames: Frames::new(settings.flag("log_frames"), players as usize + 1),
             ground,
-        })
+        };
+        meeting.set_lines(0.0)?;
+        Ok(meeting)
+    }
+
+    /// From player to player: up one's line and down the other's.
+    fn set_lines(&mut self, at_ms: f64) -> Result<(), String> {
+        let lines = all_lines(&self.trial.settings, &self.library.folder, at_ms)?;
+        if lines == self.lines {
+            return Ok(());
+        }
+        for (from, up) in lines.iter().enumerate() {
+            for (to, down) in lines.iter().enumerate().filter(|(to, _)| *to != from) {
+                self.meter.carrier.set_conditions(from, to, joined(&up[0], &down[1]));
+            }
+        }
+        self.lines = lines;
+        Ok(())
     }
 
     fn time_ms(&self) -> f64 {
         self.seconds.time_ms(self.meter.now())
     }
 
-    fn run(&mut self) {
+    fn run(&mut self) -> Result<(), String> {
+        let mut next_line = Time::ZERO;
         while self.meter.now() < self.seconds.end {
             let now = self.meter.now();
+            let world = self.machines[0].lockstep.world();
+            self.seconds.wait_for_round(now, &mut self.meter, world);
             match self.seconds.due(now) {
                 Some(Due::Begin) => self.begin(),
                 Some(Due::End(second)) => self.end_second(second),
                 None => {}
             }
+            let changes = !self.trial.settings.changes.is_empty() && now >= self.seconds.begins;
+            if changes && now >= next_line {
+                next_line = now + RAMP_STEP;
+                self.set_lines(self.time_ms())?;
+            }
             let mut until = self.seconds.next().min(now + LOOKS_EVERY);
             for index in 0..self.machines.len() {
                 self.step(index, now);
-                let arrival = self.meter.carrier.next_arrival(index).unwrap_or(Time::MAX);
                 let machine = &self.machines[index];
-                until = until.min(arrival).min(machine.lockstep.next_wake());
                 until = until.min(machine.next_frame);
+                if !machine.reads_at_frames {
+                    let arrival = self.meter.carrier.next_arrival(index).unwrap_or(Time::MAX);
+                    until = until.min(arrival).min(machine.lockstep.next_wake());
+                }
             }
             self.meter.carrier.wait(until.max(now + STEP_LEAST));
         }
         self.end_second(self.seconds.second());
+        Ok(())
     }
 
     fn begin(&mut self) {
@@ -189,6 +224,10 @@ impl<'a> Meeting<'a> {
     }
 
     fn step(&mut self, index: usize, now: Time) {
+        let is_frame = now >= self.machines[index].next_frame;
+        if self.machines[index].reads_at_frames && !is_frame {
+            return;
+        }
         let mut message = Vec::new();
         let begun = self.frames.start();
         while let Some((sender, from)) = self.meter.receive(index, &mut message) {
@@ -208,7 +247,6 @@ impl<'a> Meeting<'a> {
         } else {
             self.machines[index].lockstep.take_effects();
         }
-        let is_frame = now >= self.machines[index].next_frame;
         if is_frame {
             self.frame(index, now);
         }
@@ -229,12 +267,26 @@ impl<'a> Meeting<'a> {
         let effects = self.machines[0].lockstep.take_effects();
         let Some(world) = self.machines[0].lockstep.world() else { return };
         let tick = world.tick();
+        let logs_states = self.trial.settings.flag("log_states") && time_ms >= 0.0;
         let mut ids: BTreeMap<EntityId, u32> = BTreeMap::new();
         for (id, fighter) in world.all::<Fighter>() {
             if let Some(player) = self.numbers.get(&fighter.player).copied() {
                 ids.insert(id, player);
                 if tick > self.stepped {
                     self.shots.know(id, player, fighter);
+                }
+                // Where a machine makes up for several ticks at once, the last of them is logged.
+                if tick > self.stepped && logs_states {
+                    let row = StateRow {
+                        tick: tick.0,
+                        time_ms,
+                        player,
+                        place: fighter.position,
+                        yaw: fighter.yaw,
+                        pitch: fighter.pitch,
+                        health: u32::from(fighter.health),
+                    };
+                    TrialLog::keep(&mut self.log.states, &mut self.log.dropped, row);
                 }
             }
         }
@@ -279,6 +331,7 @@ impl<'a> Meeting<'a> {
     }
 
     fn frame(&mut self, index: usize, now: Time) {
+        let is_scene = matches!(self.machines[index].mind, Mind::Script(..));
         let owns: Vec<Option<Own>> = self.machines.iter().map(|one| one.screen.own).collect();
         let truth = Truth {
             time_ms: self.time_ms(),
@@ -287,7 +340,7 @@ impl<'a> Meeting<'a> {
             served: &owns,
             numbers: &self.numbers,
             logs_views: self.trial.settings.flag("log_views"),
-            sights: None,
+            sights: is_scene.then_some(&*self.ground.content),
         };
         let machine = &mut self.machines[index];
         while machine.next_frame <= now {
@@ -296,23 +349,51 @@ impl<'a> Meeting<'a> {
         let begun = self.frames.start();
         let shown = (machine.lockstep.shown(), machine.lockstep.me());
         self.frames.stop(index + 1, Part::Drawing, begun);
-        let (Some(picture), Some(me)) = shown else {
-            return;
+        let (Some(picture), Some(me)) = shown else { return };
+        let late;
+        let picture = match machine.frame_delay {
+            0 => picture,
+            delay => {
+                machine.pictures.push_back(picture.clone());
+                if machine.pictures.len() <= delay {
+                    return;
+                }
+                late = machine.pictures.pop_front();
+                late.as_ref().unwrap_or(picture)
+            }
         };
         machine.screen.look(now, picture, None, &truth, &mut self.log);
-        if picture.tick() <= machine.thought {
-            return;
+        if picture.tick() > machine.thought {
+            machine.thought = picture.tick();
+            let since = (now - machine.last_frame).as_seconds_f64().min(1.0) as f32;
+            machine.last_frame = now;
+            let content = &self.ground.content;
+            let wish = machine.mind.think(picture, me, content, [since, self.tick_seconds]);
+            machine.screen.ask(now, &wish, picture, content, &self.numbers);
+            machine.inputs.push_back((now + machine.input_delay, wish));
         }
-        machine.thought = picture.tick();
-        let since = (now - machine.last_frame).as_seconds_f64().min(1.0) as f32;
-        machine.last_frame = now;
-        let content = &self.ground.content;
-        let wish = machine.mind.think(picture, me, content, [since, self.tick_seconds]);
-        machine.screen.ask(now, &wish, picture, content, &self.numbers);
-        machine.lockstep.command(wish);
+        while let Some((at, wish)) = machine.inputs.front().copied()
+            && at <= now
+        {
+            machine.inputs.pop_front();
+            machine.lockstep.command(wish);
+            if self.trial.settings.flag("log_commands") && truth.time_ms >= 0.0 {
+                let row = CommandRow {
+                    time_ms: truth.time_ms,
+                    tick: truth.tick,
+                    player: index as u32 + 1,
+                    yaw: wish.yaw,
+                    pitch: wish.pitch,
+                    steps: [wish.forward, wish.right],
+                    jump: wish.jump,
+                    fire: wish.fire,
+                };
+                TrialLog::keep(&mut self.log.commands, &mut self.log.dropped, row);
+            }
+        }
     }
 
-    fn finish(mut self) -> TrialLog {
+    fn finish(mut self) -> Result<TrialLog, String> {
         let scores = self.all_scores();
         for (index, machine) in self.machines.iter().enumerate() {
             let player = index as u32 + 1;
@@ -327,9 +408,10 @@ impl<'a> Meeting<'a> {
             });
             add_lines(&mut self.log, &self.meter, [index + 1, index], &self.lines[index]);
         }
+        ask_on_average(&mut self.log, &self.trial.settings, &self.library.folder)?;
         let layouts = Layouts::of::<Entity>();
         let hash = self.machines[0].lockstep.world().map(|world| world.hash(&layouts));
         self.log.world_hash = hash.unwrap_or(0);
-        self.log
+        Ok(self.log)
     }
 }

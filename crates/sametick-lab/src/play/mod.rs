@@ -40,21 +40,35 @@ pub fn play(
         _ if Setup::named(trial.settings.text("model")).is_some() => {
             lockstep::play(trial, library, carrier(players, trial.seed)?)?
         }
-        _ => served::play(trial, library, carrier(players + 1, trial.seed)?, false)?.0,
+        _ => served::play(trial, library, carrier(players + 1, trial.seed)?, None)?.log,
     };
     log.wall_ms = begun.elapsed().as_secs_f64() * 1000.0;
     Ok(log)
 }
 
+/// A trial that was recorded.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// What is to be logged of it.
+    pub log: TrialLog,
+    /// As `sametick replay` reads it.
+    pub recording: Vec<u8>,
+    /// Its last tick; it begins with 0.
+    pub last_tick: u32,
+}
+
 /// Plays a trial again in virtual time and records it, as `sametick replay` reads it. Only matches and scenes with a
 /// server can be recorded.
-pub fn record(trial: &Trial, library: &Library) -> Result<(TrialLog, Vec<u8>), String> {
+pub fn record(trial: &Trial, library: &Library) -> Result<Recorded, String> {
     let is_served = Model::named(trial.settings.text("model")).is_some();
     if !is_served || !["match", "scene"].contains(&trial.settings.text("play")) {
         return Err("only matches and scenes with a server are recorded".to_owned());
     }
     let hosts = trial.settings.players() as usize + 1;
-    let carrier = Box::new(Simulated::new(hosts, trial.seed));
-    let (log, recording) = served::play(trial, library, carrier, true)?;
-    Ok((log, recording.unwrap_or_default()))
+    let carrier = || Box::new(Simulated::new(hosts, trial.seed));
+    // Who sits where is known once it was played; the recording tells it, so that players have the log's numbers there.
+    let seats = served::play(trial, library, carrier(), None)?.seats;
+    let played = served::play(trial, library, carrier(), Some(&seats))?;
+    let (log, last_tick) = (played.log, played.last_tick);
+    Ok(Recorded { log, recording: played.recording.unwrap_or_default(), last_tick })
 }

@@ -1,6 +1,6 @@
 //! A trial with a server: a match or a scene under one of the client-server models.
 
-use super::books::{Due, STEP_LEAST, Seconds, Seeded, add_lines, count};
+use super::books::{Due, STEP_LEAST, Seconds, Seeded, add_lines, ask_on_average, count};
 use super::carrier::{Carrier, Counts, Meter};
 use super::frames::{Frames, Part};
 use super::lines::{RAMP_STEP, conditions};
@@ -62,21 +62,34 @@ pub(crate) struct Match<'a> {
     recording: Option<Vec<u8>>,
 }
 
-/// Plays a trial over a carrier. With `is_recorded`, what `sametick replay` reads comes with it.
+/// What came of a trial.
+pub(crate) struct Played {
+    pub(crate) log: TrialLog,
+    pub(crate) recording: Option<Vec<u8>>,
+    /// The tick in which it ended.
+    pub(crate) last_tick: u32,
+    /// The player, counted from 1, of each number in the game.
+    pub(crate) seats: BTreeMap<u16, u32>,
+}
+
+/// Plays a trial over a carrier. With the players of its seats, what `sametick replay` reads comes with it.
 pub(crate) fn play(
     trial: &Trial,
     library: &Library,
     carrier: Box<dyn Carrier>,
-    is_recorded: bool,
-) -> Result<(TrialLog, Option<Vec<u8>>), String> {
+    seats: Option<&BTreeMap<u16, u32>>,
+) -> Result<Played, String> {
     let mut play = Match::new(trial, library, carrier)?;
-    if is_recorded {
-        let configuration = trial.settings.json().to_string();
+    if let Some(seats) = seats {
+        let mut configuration = trial.settings.json();
+        configuration["seats"] =
+            seats.iter().map(|(seat, player)| (seat.to_string(), *player)).collect();
+        let configuration = configuration.to_string();
         play.server.record(&Recording::new(&crate::log::build(), &configuration));
         play.recording = Some(Vec::new());
     }
     play.run()?;
-    Ok(play.finish())
+    play.finish()
 }
 
 /// What a server does, from the model and what the settings change of it.
@@ -173,15 +186,17 @@ impl<'a> Match<'a> {
     }
 
     fn run(&mut self) -> Result<(), String> {
-        let mut next_line = self.seconds.begins;
+        let mut next_line = Time::ZERO;
         while self.meter.now() < self.seconds.end {
             let now = self.meter.now();
+            self.seconds.wait_for_round(now, &mut self.meter, Some(self.server.world()));
             match self.seconds.due(now) {
                 Some(Due::Begin) => self.begin(),
                 Some(Due::End(second)) => self.end_second(second),
                 None => {}
             }
-            if !self.trial.settings.changes.is_empty() && now >= next_line {
+            let changes = !self.trial.settings.changes.is_empty() && now >= self.seconds.begins;
+            if changes && now >= next_line {
                 next_line = now + RAMP_STEP;
                 self.set_lines(self.time_ms())?;
             }
@@ -300,7 +315,7 @@ impl<'a> Match<'a> {
                 && tick.0.is_multiple_of(self.ticks_per_snapshot)
             {
                 let (world, content) = (self.server.world(), &self.ground.content);
-                weighing.weigh(world, content, self.numbers.keys().copied(), at.0 >= 0.0)?;
+                weighing.weigh(world, content, self.numbers.keys().copied(), at.0)?;
             }
         }
         Ok(())
@@ -479,7 +494,7 @@ impl<'a> Match<'a> {
         }
     }
 
-    fn finish(mut self) -> (TrialLog, Option<Vec<u8>>) {
+    fn finish(mut self) -> Result<Played, String> {
         let scores = self.all_scores();
         for (index, guest) in self.guests.iter().enumerate() {
             let player = index as u32 + 1;
@@ -495,6 +510,7 @@ impl<'a> Match<'a> {
             });
             add_lines(&mut self.log, &self.meter, [index + 1, index + 1], &self.lines[index]);
         }
+        ask_on_average(&mut self.log, &self.trial.settings, &self.library.folder)?;
         if let Some(weighing) = &self.weighing {
             self.log.figures = weighing.figures();
         }
@@ -502,7 +518,8 @@ impl<'a> Match<'a> {
         if let Some(recording) = &mut self.recording {
             recording.extend(self.server.finish_recording());
         }
-        (self.log, self.recording)
+        let last_tick = self.server.world().tick().0;
+        Ok(Played { log: self.log, recording: self.recording, last_tick, seats: self.numbers })
     }
 }
 

@@ -1,0 +1,270 @@
+//! Figures of a log: a metric over a factor, a line for each level of another, and what they say in sentences.
+
+use crate::analysis::{Analysis, Estimate, estimate};
+use crate::experiment::Experiment;
+use crate::log::{Log, LogError};
+use crate::metrics::{self, METRICS, Metric};
+use crate::plot::{Plot, Series, panels};
+use crate::report::{rounded, shown, signed, titled, unit_of, words};
+use crate::wrong::meant;
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// How many sentences answer the question.
+const ANSWERS_MAX: usize = 12;
+/// With more units, a line for each would be a cloud.
+const FAINT_MAX: usize = 40;
+
+/// What a figure shows.
+pub(crate) struct Figure {
+    metric: &'static Metric,
+    over: String,
+    series: Option<String>,
+}
+
+impl Figure {
+    pub(crate) fn choose(
+        log: &Log,
+        analysis: &Analysis,
+        experiment: Option<&Experiment>,
+    ) -> Result<Option<Self>, LogError> {
+        let factors = analysis.factors();
+        let said = experiment.and_then(|experiment| experiment.figure.as_ref());
+        let metric = match said {
+            Some(figure) => Some(figure.metric),
+            None => {
+                let usual = ["accuracy", "deviation", "server_out"];
+                let mut found = None;
+                for metric in usual.iter().filter_map(|name| metrics::find(name)) {
+                    let has = analysis.estimates(log, metric)?.iter().any(Option::is_some);
+                    found = found.or(has.then_some(metric));
+                }
+                found
+            }
+        };
+        let is_number = |name: &&String| {
+            analysis.conditions.iter().all(|met| met.levels.get(*name).is_some_and(Json::is_number))
+        };
+        let over = said.and_then(|figure| figure.over.clone());
+        let over = over.or_else(|| factors.iter().find(is_number).or(factors.first()).cloned());
+        let series = said.and_then(|figure| figure.series.clone());
+        Ok(metric.zip(over).map(|(metric, over)| {
+            let other = factors.iter().find(|name| **name != over).cloned();
+            let series = series.or(if said.is_none() { other } else { None });
+            Self { metric, over, series }
+        }))
+    }
+
+    /// The levels of a factor, in their order: numbers by size, names as they come.
+    fn levels(analysis: &Analysis, factor: &str) -> Vec<Json> {
+        let mut levels: Vec<Json> = Vec::new();
+        for met in &analysis.conditions {
+            if let Some(level) = met.levels.get(factor)
+                && !levels.contains(level)
+            {
+                levels.push(level.clone());
+            }
+        }
+        if levels.iter().all(Json::is_number) {
+            let number = |level: &Json| level.as_f64().unwrap_or(0.0);
+            levels.sort_by(|one, other| number(one).total_cmp(&number(other)));
+        }
+        levels
+    }
+
+    /// Each unit's mean over all conditions with these levels.
+    fn units(
+        by_unit: &[BTreeMap<u32, f64>],
+        analysis: &Analysis,
+        levels: &[(&str, &Json)],
+    ) -> BTreeMap<u32, f64> {
+        let mut sums: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
+        for (met, units) in analysis.conditions.iter().zip(by_unit) {
+            let fits = levels.iter().all(|(name, level)| met.levels.get(*name) == Some(*level));
+            for (unit, number) in units.iter().filter(|_| fits) {
+                let sum = sums.entry(*unit).or_insert((0.0, 0.0));
+                *sum = (sum.0 + number, sum.1 + 1.0);
+            }
+        }
+        sums.into_iter().map(|(unit, (sum, count))| (unit, sum / count)).collect()
+    }
+
+    pub(crate) fn plot(&self, log: &Log, analysis: &Analysis) -> Result<Plot, LogError> {
+        let by_unit = analysis.by_unit(log, self.metric)?;
+        let places = Self::levels(analysis, &self.over);
+        let are_numbers = places.iter().all(Json::is_number);
+        let lines: Vec<Option<Json>> = match &self.series {
+            Some(factor) => Self::levels(analysis, factor).into_iter().map(Some).collect(),
+            None => vec![None],
+        };
+        let mut plot = Plot {
+            x_title: titled(&self.over),
+            y_title: format!("{}, {}", words(self.metric.name), self.metric.unit),
+            places: match are_numbers {
+                true => Vec::new(),
+                false => places.iter().map(shown).collect(),
+            },
+            series: Vec::new(),
+        };
+        for line in lines {
+            let mut series =
+                Series { name: line.as_ref().map(shown).unwrap_or_default(), ..Series::default() };
+            let mut faint: BTreeMap<u32, Vec<(f64, f64)>> = BTreeMap::new();
+            for (index, place) in places.iter().enumerate() {
+                let mut levels = vec![(self.over.as_str(), place)];
+                if let (Some(factor), Some(level)) = (&self.series, &line) {
+                    levels.push((factor, level));
+                }
+                let units = Self::units(&by_unit, analysis, &levels);
+                let numbers: Vec<f64> = units.values().copied().collect();
+                let at = if are_numbers { place.as_f64().unwrap_or(0.0) } else { index as f64 };
+                if let Some(Estimate { mean, interval, units }) = estimate(&numbers) {
+                    series.points.push((at, mean, interval));
+                    series.units.push(units);
+                }
+                for (unit, number) in units {
+                    faint.entry(unit).or_default().push((at, number));
+                }
+            }
+            if faint.len() > 1 && faint.len() <= FAINT_MAX {
+                series.faint = faint.into_values().collect();
+            }
+            plot.series.push(series);
+        }
+        Ok(plot)
+    }
+
+    /// What dots, whiskers and faint lines are.
+    pub(crate) fn caption(&self, plot: &Plot, analysis: &Analysis) -> String {
+        let (over, unit) = (self.over.replace('_', " "), &analysis.unit);
+        let mut text = format!("{} over {over}", words(self.metric.name));
+        if let Some(series) = &self.series {
+            let _ = write!(text, ", by {}", series.replace('_', " "));
+        }
+        let _ = write!(text, ". {} Dots: means", self.metric.help);
+        let counts = plot.series.iter().flat_map(|series| series.units.iter().copied());
+        let (least, most) = counts.fold((usize::MAX, 0), |(l, m), n| (l.min(n), m.max(n)));
+        let _ = match (least, most) {
+            (1, 1) => write!(text, " of one {unit} each, so that there are no intervals."),
+            (least, most) if least == most => write!(text, " over n = {most} {unit}s."),
+            (least, most) => write!(text, " over n = {least} to {most} {unit}s."),
+        };
+        let has = |wanted: &dyn Fn(&Series) -> bool| plot.series.iter().any(wanted);
+        if has(&|series| series.points.iter().any(|point| point.2.is_some())) {
+            let _ = write!(text, " Whiskers: 95 % intervals. {}", analysis.how());
+        }
+        if has(&|series| !series.faint.is_empty()) {
+            let _ = write!(text, " Faint lines: one for each {unit}.");
+        }
+        if plot.series.len() > 1 {
+            text.push_str(" What stands side by side belongs to the same place of the axis.");
+        }
+        text
+    }
+
+    /// What the figure says, in a sentence for each of its lines.
+    pub(crate) fn answers(&self, log: &Log, analysis: &Analysis) -> Result<Vec<String>, LogError> {
+        let by_unit = analysis.by_unit(log, self.metric)?;
+        let lines: Vec<Option<Json>> = match &self.series {
+            Some(factor) => Self::levels(analysis, factor).into_iter().map(Some).collect(),
+            None => vec![None],
+        };
+        let said = lines.iter().filter_map(|line| self.answer(&by_unit, analysis, line.as_ref()));
+        let said: Vec<String> = said.take(ANSWERS_MAX).collect();
+        Ok(if said.is_empty() { vec!["Nothing was measured.".to_owned()] } else { said })
+    }
+
+    /// One line of it: numbers from end to end, names one by one; none if nothing was measured.
+    fn answer(
+        &self,
+        by_unit: &[BTreeMap<u32, f64>],
+        analysis: &Analysis,
+        line: Option<&Json>,
+    ) -> Option<String> {
+        let places = Self::levels(analysis, &self.over);
+        let of = |place: &Json| {
+            let mut levels = vec![(self.over.as_str(), place)];
+            if let (Some(factor), Some(line)) = (&self.series, line) {
+                levels.push((factor, line));
+            }
+            Self::units(by_unit, analysis, &levels)
+        };
+        let (unit, over) = (self.metric.unit, self.over.replace('_', " "));
+        let head = match line {
+            Some(line) => format!("{}: {}", shown(line), self.metric.name.replace('_', " ")),
+            None => words(self.metric.name),
+        };
+        if !places.iter().all(Json::is_number) {
+            let means = places.iter().filter_map(|place| {
+                let numbers: Vec<f64> = of(place).into_values().collect();
+                let mean = estimate(&numbers)?.mean;
+                Some(format!("{} {unit} with {}", rounded(mean), shown(place)))
+            });
+            let means: Vec<String> = means.collect();
+            return (!means.is_empty()).then(|| format!("{head}: {}.", means.join(", ")));
+        }
+        let (first, last) = (places.first()?, places.last()?);
+        let (before, after) = (of(first), of(last));
+        let pairs: Vec<f64> =
+            before.iter().filter_map(|(unit, before)| Some(after.get(unit)? - before)).collect();
+        let difference = estimate(&pairs)?;
+        let mean =
+            |units: &BTreeMap<u32, f64>| units.values().sum::<f64>() / units.len().max(1) as f64;
+        let is_clear = difference.interval.is_none_or(|(low, high)| low > 0.0 || high < 0.0);
+        let moved = match difference.mean {
+            _ if !is_clear => "did not clearly change",
+            off if off > 0.0 => "rose",
+            off if off < 0.0 => "fell",
+            _ => "stayed",
+        };
+        let level = |level: &Json| format!("{}{}", shown(level), unit_of(&self.over));
+        // A difference of shares is in points of them.
+        let points = if unit == "%" { "points" } else { unit };
+        let interval = match difference.interval {
+            Some((low, high)) => format!(", 95 % interval {} to {}", rounded(low), rounded(high)),
+            None => ", without an interval".to_owned(),
+        };
+        Some(format!(
+            "{head} {moved} from {} {unit} at {over} {} to {} {unit} at {}: {} {points}{interval}, {} {}{}.",
+            rounded(mean(&before)),
+            level(first),
+            rounded(mean(&after)),
+            level(last),
+            signed(difference.mean),
+            difference.units,
+            analysis.unit,
+            if difference.units == 1 { "" } else { "s" }
+        ))
+    }
+}
+
+/// Metrics over a factor, a picture each, two in a row: for a document.
+pub fn figure(
+    log: &Log,
+    names: &[String],
+    over: &str,
+    series: Option<&str>,
+) -> Result<String, LogError> {
+    let analysis = Analysis::new(log)?;
+    let mut plots = Vec::new();
+    for name in names {
+        let Some(metric) = metrics::find(name) else {
+            let hint = meant(name, METRICS.iter().map(|metric| metric.name));
+            return Err(LogError(format!("there is no metric {name:?}; {hint}")));
+        };
+        for factor in [Some(over), series].into_iter().flatten() {
+            if !analysis.factors().iter().any(|known| known == factor) {
+                let known = analysis.factors().join(", ");
+                return Err(LogError(format!("{factor:?} is no factor here; there are {known}")));
+            }
+        }
+        let figure = Figure { metric, over: over.to_owned(), series: series.map(str::to_owned) };
+        let plot = figure.plot(log, &analysis)?;
+        if plot.series.iter().all(|series| series.points.is_empty()) {
+            return Err(LogError(format!("{name} was not measured in this log")));
+        }
+        plots.push(plot);
+    }
+    Ok(panels(&plots))
+}
