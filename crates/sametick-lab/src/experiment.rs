@@ -1,11 +1,13 @@
 //! An experiment as its file has it: the question, sessions, trials, factors, and what is expected.
 
+use crate::controls::Controls;
 use crate::formula::Formula;
 use crate::metrics::{self, METRICS, Metric};
 use crate::programs::Programs;
 use crate::scan::{Scan, Source, rows_of_numbers};
 use crate::settings::{self, Assignment, Change};
 use crate::square::Order;
+use crate::targets::{self, NamedTarget};
 use crate::value::{Kind, Value, number};
 use crate::wrong::{Wrong, meant};
 use std::path::{Path, PathBuf};
@@ -59,6 +61,10 @@ pub struct Experiment {
     pub expectations: Vec<Expectation>,
     /// The report's first figure.
     pub figure: Option<Figure>,
+    /// The kinds of targets that trials name.
+    pub targets: Vec<NamedTarget>,
+    /// Whose hands play, and in which order they meet sessions.
+    pub controls: Controls,
     /// Whether this is the small version, for tests.
     pub is_quick: bool,
     /// The whole file.
@@ -185,6 +191,8 @@ impl Experiment {
             sessions: Vec::new(),
             expectations: Vec::new(),
             figure: figure(&scan)?,
+            targets: targets::read(&scan)?,
+            controls: Controls::read(&scan)?,
             is_quick,
             text: text.to_owned(),
             folder: folder.to_owned(),
@@ -201,6 +209,8 @@ impl Experiment {
         experiment.check_formulas(source)?;
         experiment.check_levels(source)?;
         experiment.check_players(source)?;
+        targets::check(&experiment, source)?;
+        experiment.controls.check(&experiment.sessions, source)?;
         Ok(experiment)
     }
 

@@ -38,6 +38,7 @@
 //! | `value`, `settings` | what a file may say, one row a setting |
 //! | `scan`, `wrong`, `experiment` | reading a file; what is wrong with it, and where |
 //! | `any`, `import` | FPSci's files: reading them, and making experiments of them |
+//! | `targets`, `controls` | targets of a file; hands, keys and orders of sessions |
 //! | `square`, `plan` | orders of conditions, and every trial that will be run |
 //! | `play/` | one trial: matches and scenes with a server or in lockstep, FPSci's own format; what is measured |
 //! | `contest/`, `stages` | what benchmarks measure too: a war on Islands, and the stages of a codec |
@@ -50,6 +51,7 @@ mod again;
 mod analysis;
 mod any;
 pub mod contest;
+mod controls;
 mod expectations;
 mod experiment;
 mod export;
@@ -70,6 +72,7 @@ mod settings;
 mod square;
 pub mod stages;
 mod starting;
+mod targets;
 mod value;
 mod wrong;
 
@@ -79,6 +82,7 @@ pub use any::{
     ANY_BYTES_MAX, ANY_DEPTH_MAX, ANY_FILES_MAX, ANY_NAMES_MAX, ANY_VALUES_MAX, Any, AnyFile,
     AnyValue, Place, WrongAny,
 };
+pub use controls::{Controls, Hand, KEY_ACTIONS, SessionOrders};
 pub use expectations::{Outcome, outcomes};
 pub use experiment::{
     CONDITIONS_MAX, Cells, Expectation, Experiment, Figure, Rule, Session, Tolerance, TrialKind,
@@ -89,18 +93,19 @@ pub use import::{Fate, Imported, Mapping, import};
 pub use log::{Log, LogError, build};
 pub use metrics::{METRICS, Metric};
 pub use plan::{Condition, Plan, TRIALS_MAX, Trial};
-pub use play::{Carrier, Library, NewCarrier, Simulated, content_named, play, record};
+pub use play::{Carrier, Library, NewCarrier, Simulated, content_named, content_recorded, play, record};
 pub use plot::{Plot, Point, Series};
 pub use programs::Programs;
 pub use report::{compare, doubtful_trials, figure, report, report_with};
 pub use rows::{
     CommandRow, FrameRow, HitRow, LineRow, PlayerRow, ROWS_MAX, SecondRow, ShotRow, SightingRow,
-    StateRow, TrialLog, ViewRow,
+    StateRow, TargetRow, TargetStateRow, TrialLog, ViewRow,
 };
 pub use run::{How, Progress, QUEUE_TRIALS_MAX, Ran, read_file, run};
 pub use schema::SCHEMA_VERSION;
 pub use settings::{Assignment, Change, Otherwise, PLAYERS_MAX, Row, SETTINGS, Scope, Settings};
 pub use square::Order;
 pub use starting::{metrics_table, settings_table, starting_file};
+pub use targets::{NamedTarget, TARGET_KINDS_MAX};
 pub use value::{Kind, Value};
 pub use wrong::Wrong;

@@ -6,6 +6,7 @@ use crate::settings::{Assignment, Settings};
 use crate::wrong::Wrong;
 use sametick::lockstep::{self, Setup};
 use sametick::record::mix;
+use std::sync::Arc;
 
 /// The most trials of an experiment.
 pub const TRIALS_MAX: usize = 1_000_000;
@@ -78,7 +79,8 @@ impl Plan {
         let mut begins_ms = 0.0;
         for participant in 1..=experiment.participants {
             let mut place = 0;
-            for (session, conditions) in experiment.sessions.iter().zip(&places) {
+            for index in experiment.session_order(participant) {
+                let (session, conditions) = (&experiment.sessions[index], &places[index]);
                 let order = experiment.order.of(
                     participant as usize - 1,
                     conditions.len(),
@@ -123,6 +125,10 @@ impl Plan {
                 }
             }
         }
+        let kinds = Arc::new(experiment.targets.clone());
+        let all = plan.trials.iter_mut().map(|trial| &mut trial.settings);
+        let all = all.chain(plan.conditions.iter_mut().map(|condition| &mut condition.settings));
+        all.for_each(|settings| settings.kinds = Arc::clone(&kinds));
         Ok(plan)
     }
 
@@ -211,6 +217,9 @@ fn impossible(settings: &Settings) -> Option<(&'static str, String)> {
     let number = |name| settings.number(name).unwrap_or(0.0);
     if number("duration") < 100.0 {
         return Some(("duration", "`duration` is at least 100 ms".to_owned()));
+    }
+    if let Some(wrong) = crate::targets::impossible(settings) {
+        return Some(wrong);
     }
     let (model, play) = (settings.text("model"), settings.text("play"));
     let players = settings.players();
