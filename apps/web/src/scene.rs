@@ -7,8 +7,7 @@ use sametick::{EntityId, PlayerId, Tick, World};
 use sametick_arena::map::ItemKind;
 use sametick_arena::vector::{Bounds, Vector, add, cross, scale, unit};
 use sametick_arena::{
-    Content, Door, Entity, Fighter, Item, Mode, PROP_HALF_METRES, Prop, Rocket, Seat,
-    Target,
+    Content, Door, Entity, Fighter, Item, Mode, PROP_HALF_METRES, Prop, Rocket, Seat, Target,
 };
 
 /// What an instance is made of: three rows of a matrix, and a colour with how it is lit.

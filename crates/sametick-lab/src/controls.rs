@@ -181,7 +181,8 @@ fn orders(scan: &Scan<'_>) -> Result<SessionOrders, Wrong> {
     };
     let names = |list: &DeValue<'_>| -> Option<Vec<String>> {
         let DeValue::Array(names) = list else { return None };
-        let names: Vec<String> = names.iter().map(|one| name(one.get_ref())).collect::<Option<_>>()?;
+        let names: Vec<String> =
+            names.iter().map(|one| name(one.get_ref())).collect::<Option<_>>()?;
         (!names.is_empty() && names.len() <= HANDS_MAX).then_some(names)
     };
     let lists: Option<Vec<Vec<String>>> = lists.iter().map(|list| names(list.get_ref())).collect();

@@ -89,11 +89,13 @@ pub use experiment::{
 };
 pub use export::Format;
 pub use formula::Formula;
-pub use import::{Fate, Imported, Mapping, import};
+pub use import::{AnyKind, Fate, Imported, Listed, Mapping, any_kind, import, import_all, startup};
 pub use log::{Log, LogError, build};
 pub use metrics::{METRICS, Metric};
 pub use plan::{Condition, Plan, TRIALS_MAX, Trial};
-pub use play::{Carrier, Library, NewCarrier, Simulated, content_named, content_recorded, play, record};
+pub use play::{
+    Carrier, Library, NewCarrier, Simulated, content_named, content_recorded, play, record,
+};
 pub use plot::{Plot, Point, Series};
 pub use programs::Programs;
 pub use report::{compare, doubtful_trials, figure, report, report_with};

@@ -7,8 +7,7 @@ use crate::value::{Plain, number};
 use crate::wrong::{Wrong, meant};
 use sametick_arena::vector::{Bounds, Vector};
 use sametick_arena::{
-    Content, Jumping, Space, TARGET_HITS_MAX, TARGET_SIZE_MAX, TARGETS_MAX, TargetKind, TargetSet,
-    WAYPOINTS_MAX,
+    Content, Jumping, Space, TARGET_HITS_MAX, TARGETS_MAX, TargetKind, TargetSet, WAYPOINTS_MAX,
 };
 use std::ops::Range;
 use toml::Spanned;
@@ -113,7 +112,8 @@ fn range(scan: &Scan<'_>, name: &'static str, units: Units) -> Result<Option<[f3
     let Some(found) = scan.get(name) else { return Ok(None) };
     let unit = units[0].0;
     let odd = |at: Range<usize>| {
-        let what = format!("`{name}` is \"1 {unit}\", or from least to most [\"1 {unit}\", \"2 {unit}\"]");
+        let what =
+            format!("`{name}` is \"1 {unit}\", or from least to most [\"1 {unit}\", \"2 {unit}\"]");
         scan.source.wrong(&at, what)
     };
     let one = |value: &Spanned<DeValue<'_>>| -> Result<f32, Wrong> {
@@ -283,7 +283,8 @@ pub(crate) fn with_targets(content: Content, targets: TargetSet, warm_up_ms: f64
 pub(crate) fn written(target: &NamedTarget) -> String {
     let kind = &target.kind;
     let mut lines = vec!["[[target]]".to_owned()];
-    let quoted = |text: &str| serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f");
+    let quoted =
+        |text: &str| serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f");
     let mut line = |name: &str, value: String| lines.push(format!("{name} = {value}"));
     let both = |range: [f32; 2], unit: &str| {
         let [least, most] = range.map(|end| format!("\"{} {unit}\"", Plain(f64::from(end))));
@@ -314,7 +315,8 @@ pub(crate) fn written(target: &NamedTarget) -> String {
     }
     line("respawns", kind.respawns.map_or("\"forever\"".to_owned(), |times| times.to_string()));
     line("hits", kind.hits.unwrap_or(1).to_string());
-    let rows = |(at, there): &(f32, Vector)| format!("[{}, {}]", Plain(f64::from(*at)), place(*there));
+    let rows =
+        |(at, there): &(f32, Vector)| format!("[{}, {}]", Plain(f64::from(*at)), place(*there));
     if !kind.way.is_empty() {
         let rows: Vec<String> = kind.way.iter().map(rows).collect();
         line("destinations", format!("[{}]", rows.join(", ")));
@@ -331,6 +333,3 @@ pub(crate) fn written(target: &NamedTarget) -> String {
     }
     lines.join("\n") + "\n"
 }
-
-/// The largest size that a target of a file may have.
-pub(crate) const SIZE_MAX: f32 = TARGET_SIZE_MAX;

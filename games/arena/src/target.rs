@@ -327,7 +327,13 @@ impl Target {
     }
 
     /// Leaves its height when it is time, and comes back to it.
-    fn jump(&mut self, kind: &TargetKind, jumping: &Jumping, dice: &mut Dice, turn: &Turn<'_, Arena>) {
+    fn jump(
+        &mut self,
+        kind: &TargetKind,
+        jumping: &Jumping,
+        dice: &mut Dice,
+        turn: &Turn<'_, Arena>,
+    ) {
         let is_down = self.position[2] <= self.ground && self.velocity[2] <= 0.0;
         if !is_down {
             self.velocity[2] = (self.velocity[2] - self.gravity * turn.dt()).max(-SPEED_MAX);
@@ -352,7 +358,8 @@ impl Target {
     /// Straight on through the map, back from walls and from the end of its bounds.
     fn glide(&mut self, kind: &TargetKind, turn: &Turn<'_, Arena>) {
         let mut there = along(self.position, self.velocity, turn.dt());
-        let bounds = kind.move_bounds.unwrap_or(Bounds { low: [-FARTHEST; 3], high: [FARTHEST; 3] });
+        let bounds =
+            kind.move_bounds.unwrap_or(Bounds { low: [-FARTHEST; 3], high: [FARTHEST; 3] });
         for axis in 0..3 {
             let (low, high) = (bounds.low[axis], bounds.high[axis]);
             let leaves = there[axis] < low && self.velocity[axis] < 0.0

@@ -87,8 +87,7 @@ impl Targets {
                 }
             }
             if logs_states && target.health > 0 {
-                let (place, health, life) =
-                    (target.position, u32::from(target.health), known.life);
+                let (place, health, life) = (target.position, u32::from(target.health), known.life);
                 let row = TargetStateRow { tick, time_ms, target: number, life, place, health };
                 TrialLog::keep(&mut log.target_states, &mut log.dropped, row);
             }
@@ -96,7 +95,12 @@ impl Targets {
     }
 
     /// The target nearest to where somebody looks in a tick, and how far beside it that is, in degrees.
-    pub(crate) fn aimed(&self, tick: u32, eye: Vector, [yaw, pitch]: [f32; 2]) -> Option<(u32, f64)> {
+    pub(crate) fn aimed(
+        &self,
+        tick: u32,
+        eye: Vector,
+        [yaw, pitch]: [f32; 2],
+    ) -> Option<(u32, f64)> {
         let there = self.known.values().filter(|known| known.health > 0 || known.gone_at == tick);
         nearest(there.map(|known| (known.number, known.place)), eye, [yaw, pitch])
     }
@@ -109,7 +113,11 @@ impl Targets {
     }
 }
 
-fn appeared(target: &Target, (tick, time_ms, life): (u32, f64, u32), name: Option<&String>) -> TargetRow {
+fn appeared(
+    target: &Target,
+    (tick, time_ms, life): (u32, f64, u32),
+    name: Option<&String>,
+) -> TargetRow {
     let off = subtract(target.position, target.eye);
     let [x, y, z] = off.map(f64::from);
     let [yaw, pitch] = target.view.map(f64::from);

@@ -126,11 +126,8 @@ impl TargetKind {
         let around = Bounds { low: place.place, high: place.place };
         let moves = place.motion != Motion::Still;
         let [jump_speed, gravity] = jump;
-        let jumping = Jumping {
-            seconds: ROAM_JUMP_SECONDS,
-            speed: [jump_speed; 2],
-            gravity: [gravity; 2],
-        };
+        let jumping =
+            Jumping { seconds: ROAM_JUMP_SECONDS, speed: [jump_speed; 2], gravity: [gravity; 2] };
         Self {
             space: Space::World,
             size: [2.0 * TARGET_HALF_METRES; 2],
@@ -181,7 +178,9 @@ impl TargetKind {
                 && least <= most;
             if !is_right {
                 let said = format!("{least} to {most}");
-                return Err(format!("its {name} is {said}: from {at_least} to {at_most} it may be"));
+                return Err(format!(
+                    "its {name} is {said}: from {at_least} to {at_most} it may be"
+                ));
             }
         }
         if self.hits == Some(0) || self.respawns == Some(u16::MAX) {

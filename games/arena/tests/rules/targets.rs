@@ -226,11 +226,8 @@ fn targets_jump_and_come_down_to_their_height() {
 #[test]
 fn the_wait_lies_between_its_least_and_most_and_short_waits_are_the_commoner() {
     let kind = TargetKind { respawns: None, ..TargetKind::default() };
-    let targets = TargetSet {
-        kinds: vec![kind; 2],
-        wait_seconds: [0.5, 1.5],
-        wait_mean_seconds: 0.9,
-    };
+    let targets =
+        TargetSet { kinds: vec![kind; 2], wait_seconds: [0.5, 1.5], wait_mean_seconds: 0.9 };
     let tuning = Tuning { pause_seconds: 0.1, ..Tuning::default() };
     let content = Content { tuning, targets, ..Content::new(map::FIELD, Mode::Practice).unwrap() };
     let length = sametick::Span::micros(16_667);
