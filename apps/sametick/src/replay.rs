@@ -112,9 +112,9 @@ pub(crate) fn content(header: &Header, map: Option<&Path>) -> anyhow::Result<Con
         }
     }
     // Trials of the lab are played with rules of their own.
-    if let Some(content) =
-        sametick_lab::content_named(header.content_name, texts.get(MAPS.len()).map(String::as_str))
-    {
+    let map = texts.get(MAPS.len()).map(String::as_str);
+    let (name, configuration) = (header.content_name, header.configuration.as_str());
+    if let Some(content) = sametick_lab::content_recorded(name, configuration, map) {
         return Ok(content);
     }
     bail!(

@@ -7,8 +7,7 @@ use sametick::{EntityId, PlayerId, Tick, World};
 use sametick_arena::map::ItemKind;
 use sametick_arena::vector::{Bounds, Vector, add, cross, scale, unit};
 use sametick_arena::{
-    Content, Door, Entity, Fighter, Item, Mode, PROP_HALF_METRES, Prop, Rocket, Seat,
-    TARGET_HALF_METRES, Target,
+    Content, Door, Entity, Fighter, Item, Mode, PROP_HALF_METRES, Prop, Rocket, Seat, Target,
 };
 
 /// What an instance is made of: three rows of a matrix, and a colour with how it is lit.
@@ -163,7 +162,7 @@ impl Scene {
         }
         for (_, target) in world.all::<Target>() {
             if let Some(bounds) = target.bounds() {
-                let size = [TARGET_HALF_METRES * 2.0; 3];
+                let size = [target.half * 2.0; 3];
                 scene.person_boxes.push(straight(
                     bounds.centre(),
                     size,

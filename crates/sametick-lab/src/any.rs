@@ -99,13 +99,16 @@ impl Any {
 pub struct WrongAny {
     /// Which file.
     pub file: PathBuf,
-    /// What, and where in it.
+    /// What, and where in it; line 0 is the whole file.
     pub wrong: Wrong,
 }
 
 impl fmt::Display for WrongAny {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, {}", self.file.display(), self.wrong)
+        match self.wrong.line {
+            0 => write!(f, "{} {}", self.file.display(), self.wrong.what),
+            _ => write!(f, "{}, {}", self.file.display(), self.wrong),
+        }
     }
 }
 
@@ -146,7 +149,7 @@ impl AnyFile {
         let mut reading = Reading { load, files: Vec::new(), remarks: Vec::new(), values: 0 };
         let text = (reading.load)(path).map_err(|what| WrongAny {
             file: path.to_owned(),
-            wrong: Wrong { line: 1, column: 1, what },
+            wrong: Wrong { line: 0, column: 0, what: format!("cannot be read: {what}") },
         })?;
         let root = reading.file(path, &text, 0)?;
         Ok(Self { root, remarks: reading.remarks, files: reading.files })

@@ -1,6 +1,7 @@
 //! An experiment as its file has it: the question, sessions, trials, factors, and what is expected.
 
 use crate::checks;
+use crate::controls::Controls;
 use crate::formula::Formula;
 use crate::metrics::{self, METRICS, Metric};
 use crate::plan::{self, Plan};
@@ -8,6 +9,7 @@ use crate::programs::Programs;
 use crate::scan::{Scan, Source, rows_of_numbers};
 use crate::settings::{Assignment, Change};
 use crate::square::Order;
+use crate::targets::{self, NamedTarget};
 use crate::value::{Kind, Value, number};
 use crate::wrong::{Found, Wrong, Wrongs, meant};
 use std::cell::RefCell;
@@ -62,6 +64,10 @@ pub struct Experiment {
     pub expectations: Vec<Expectation>,
     /// The report's first figure.
     pub figure: Option<Figure>,
+    /// The kinds of targets that trials name.
+    pub targets: Vec<NamedTarget>,
+    /// Whose hands play, and in which order they meet sessions.
+    pub controls: Controls,
     /// Whether this is the small version, for tests.
     pub is_quick: bool,
     /// The whole file.
@@ -220,6 +226,8 @@ impl Experiment {
             sessions: Vec::new(),
             expectations: Vec::new(),
             figure: None,
+            targets: Vec::new(),
+            controls: Controls::default(),
             is_quick,
             text: text.to_owned(),
             folder: folder.to_owned(),
@@ -234,6 +242,8 @@ impl Experiment {
         if damages.is_empty() {
             experiment.fill(&Scan::new(source, table.get_ref(), 0..0));
             checks::all(&experiment, source);
+            source.heed(targets::check(&experiment, source));
+            source.heed(experiment.controls.check(&experiment.sessions, source));
         }
         (experiment, found.into_inner())
     }
@@ -254,6 +264,8 @@ impl Experiment {
         self.practice = count("practice", 0, 1_000).unwrap_or(0);
         self.order = source.heed(order(scan).map(Some)).unwrap_or(Order::AsWritten);
         self.figure = figure(scan);
+        self.targets = source.heed(targets::read(scan));
+        self.controls = source.heed(Controls::read(scan));
         let quick = Quick::read(scan, self.is_quick);
         self.repetitions = quick.repetitions.unwrap_or(self.repetitions);
         self.sessions = sessions(scan, &quick);

@@ -1,10 +1,17 @@
 //! Makes an experiment of FPSci's files: what is the same here, what is near, and what has no place; nothing is left
 //! out in silence.
 
+mod others;
+mod targets;
+
+pub use others::{AnyKind, Listed, any_kind, startup};
+
 use crate::any::{Any, AnyFile, AnyValue, Place, WrongAny};
 use crate::settings;
+use crate::targets::NamedTarget;
 use crate::value::{Kind, Plain, Value};
-use crate::wrong::{Wrong, meant};
+use crate::wrong::{Wrong, near};
+use others::Others;
 use std::fmt::Write as _;
 
 /// What became of something that a file says.
@@ -87,6 +94,10 @@ const KEYS: &[(Becomes, &[&str])] = &[
     ),
     (Apart(&[SESSION, TRIAL]), &["id"]),
     (Apart(&[TRIAL]), &["count", "targetIds", "ids"]),
+    (
+        Apart(&[EXPERIMENT, SESSION, TRIAL]),
+        &["pretrialDuration", "pretrialDurationRange", "weapon", "hitsToKill"],
+    ),
     (Apart(&[EXPERIMENT, SESSION, TRIAL]), &["timeWarpEnabled", "pastFrame"]),
     (
         Apart(&[EXPERIMENT, SESSION]),
@@ -183,14 +194,12 @@ const KEYS: &[(Becomes, &[&str])] = &[
     ),
     (
         Not("the arena has its own weapons"),
-        &["weapon", "hitsToKill", "aimAssistFoV", "aimAssistStrength", "concealShotSound"],
+        &["aimAssistFoV", "aimAssistStrength", "concealShotSound"],
     ),
+    (Not("write them as [[people.question]], with a consent of your own"), &["questions"]),
     (
-        Not("trials here are for programs that play: nobody is asked, greeted or shown anything"),
+        Not("what is shown before, between and after trials is the page's own"),
         &[
-            "questions",
-            "pretrialDuration",
-            "pretrialDurationRange",
             "pretrialDurationLambda",
             "trialFeedbackDuration",
             "taskFeedbackDuration",
@@ -263,22 +272,51 @@ const KEYS: &[(Becomes, &[&str])] = &[
 /// FPSci's own count of a trial that says none.
 const TRIAL_COUNT: f64 = 5.0;
 
-/// Makes an experiment of one of FPSci's experiment files.
+/// Makes an experiment of one of FPSci's experiment files, or what belongs into one of another of its files.
 pub fn import(file: &AnyFile) -> Result<Imported, WrongAny> {
-    let mut import = Import { file, mappings: Vec::new() };
-    for (at, remark) in &file.remarks {
-        import.note(*at, "", Fate::Approximated, remark.clone());
+    import_all(std::slice::from_ref(file))
+}
+
+/// Makes an experiment of FPSci's experiment file and of those that belong to it: users, their states, and keys.
+pub fn import_all(files: &[AnyFile]) -> Result<Imported, WrongAny> {
+    let mut others = Others::default();
+    let mut experiment: Option<&AnyFile> = None;
+    for file in files {
+        match any_kind(file) {
+            Some(AnyKind::Experiment) if experiment.is_none() => experiment = Some(file),
+            Some(kind) => others.add(file, kind)?,
+            None => {
+                let what = "this is no file of FPSci's that can be imported: those are experiments, users, their \
+                    states, keys, the system's and startup files";
+                return Err(Import::new(file).wrong(file.root.at, what));
+            }
+        }
     }
-    let text = import.experiment(&file.root)?;
+    let Some(file) = experiment else { return Ok(others.alone()) };
+    others.finish();
+    let mut import = Import::new(file);
+    let text = import.experiment(&file.root, &others)?;
+    import.mappings.append(&mut others.mappings);
     Ok(Imported { file: text, mappings: import.mappings })
 }
 
 struct Import<'a> {
     file: &'a AnyFile,
     mappings: Vec<Mapping>,
+    targets: Vec<NamedTarget>,
+    /// Those that trials name, as they name them.
+    used: Vec<NamedTarget>,
 }
 
-impl Import<'_> {
+impl<'a> Import<'a> {
+    fn new(file: &'a AnyFile) -> Self {
+        let mut import = Self { file, mappings: Vec::new(), targets: Vec::new(), used: Vec::new() };
+        for (at, remark) in &file.remarks {
+            import.note(*at, "", Fate::Approximated, remark.clone());
+        }
+        import
+    }
+
     fn note(&mut self, at: Place, key: &str, fate: Fate, what: impl Into<String>) {
         let (place, key, what) = (self.file.shown(at), key.to_owned(), what.into());
         self.mappings.push(Mapping { place, key, fate, what });
@@ -291,16 +329,17 @@ impl Import<'_> {
     }
 
     /// The whole file.
-    fn experiment(&mut self, root: &Any) -> Result<String, WrongAny> {
-        let (Some(sessions), Some(_)) = (root.get("sessions"), root.get("targets")) else {
-            let what =
-                "an experiment of FPSci has `targets` and `sessions`: this file is another kind";
+    fn experiment(&mut self, root: &Any, others: &Others) -> Result<String, WrongAny> {
+        let (Some(sessions), Some(targets)) = (root.get("sessions"), root.get("targets")) else {
+            let what = "an experiment of FPSci has `targets` and `sessions`";
             return Err(self.wrong(root.at, what));
         };
         let title = root.get("description").and_then(Any::text).unwrap_or("Experiment");
         let mut text = "# Made of FPSci's files by `sametick lab import`.\n".to_owned();
         line(&mut text, "title", &quoted(title));
         line(&mut text, "question", &quoted(&format!("{title}: say here what is to be found out")));
+        text += &others.head();
+        self.read_targets(targets)?;
         let all = sessions.items().unwrap_or_default();
         let shuffles = |session: &&Any| {
             let said = session.get("randomizeTaskOrder").or(session.get("randomizeTrialOrder"));
@@ -313,11 +352,14 @@ impl Import<'_> {
         }
         text += "\n[settings]\n";
         line(&mut text, "mode", "\"targets\"");
+        line(&mut text, "map", "\"field\"");
+        if root.get("numPlayers").is_none() {
+            let players = if root.get("clientLatencyArray").is_some() { "2" } else { "1" };
+            line(&mut text, "players", players);
+        }
         self.level(&mut text, (EXPERIMENT, root), "", "")?;
-        let count = root.get("targets").and_then(Any::items).map_or(0, <[Any]>::len);
-        let at = root.get("targets").map_or(root.at, |targets| targets.at);
-        let what = format!("{count} kinds of targets; the arena's own stand in their places");
-        self.note(at, "targets", Fate::Approximated, what);
+        let count = self.targets.len();
+        self.note(targets.at, "targets", Fate::Mapped, format!("{count} kinds of targets"));
         self.latencies(&mut text, root)?;
         self.programs(&mut text, root, "", "programs");
         if all.is_empty() {
@@ -326,6 +368,13 @@ impl Import<'_> {
         for (index, session) in all.iter().enumerate() {
             self.session(&mut text, session, &format!("sessions[{index}]"), root)?;
         }
+        let ids: Vec<&str> =
+            all.iter().filter_map(|one| one.get("id").and_then(Any::text)).collect();
+        if let Some(what) = others.unknown_session(&ids) {
+            return Err(self.wrong(sessions.at, what));
+        }
+        text += &self.written_targets(targets);
+        text += &others.tail();
         Ok(text)
     }
 
@@ -360,6 +409,7 @@ impl Import<'_> {
         if trials.is_empty() {
             return Err(self.wrong(session.at, format!("the session {id:?} has no `trials`")));
         }
+        let session_path = path;
         for (index, trial) in trials.iter().enumerate() {
             let path = format!("{path}.trials[{index}]");
             text.push_str("[[session.trial]]\n");
@@ -372,28 +422,20 @@ impl Import<'_> {
             };
             line(text, "count", &count.to_string());
             self.note(trial.at, &path, Fate::Mapped, format!("a trial {name:?}, {count} times"));
-            // The networked fork and older versions call it `ids`.
-            let ids = ["targetIds", "ids"].map(|key| (key, trial.get(key)));
-            if let Some((key, ids)) = ids.into_iter().find_map(|(key, ids)| Some((key, ids?))) {
-                self.targets_are_there(ids, root)?;
-                let what = "all targets of the map are there in every trial";
-                self.note(ids.at, &format!("{path}.{key}"), Fate::Approximated, what);
+            let key = if trial.get("targetIds").is_some() { "targetIds" } else { "ids" };
+            match trial.get(key) {
+                Some(ids) => {
+                    let at = [(trial, path.as_str()), (session, session_path), (root, "")];
+                    let hits = self.hits(&at)?;
+                    let names = self.trial_targets(ids, &format!("{path}.{key}"), hits)?;
+                    line(text, "targets", &names);
+                }
+                None => {
+                    let what = "no `targetIds`: the map's own targets are there";
+                    self.note(trial.at, &path, Fate::Approximated, what);
+                }
             }
             self.level(text, (TRIAL, trial), &path, "")?;
-        }
-        Ok(())
-    }
-
-    /// FPSci refuses a trial whose target is none of the experiment's, and so do we.
-    fn targets_are_there(&self, ids: &Any, root: &Any) -> Result<(), WrongAny> {
-        let targets = root.get("targets").and_then(Any::items).unwrap_or_default();
-        let known: Vec<&str> = targets.iter().filter_map(|one| one.get("id")?.text()).collect();
-        for id in ids.items().unwrap_or_default() {
-            let name = id.text().unwrap_or_default();
-            if !known.contains(&name) {
-                let hint = meant(name, known.iter().copied());
-                return Err(self.wrong(id.at, format!("there is no target {name:?}; {hint}")));
-            }
         }
         Ok(())
     }
@@ -423,11 +465,8 @@ impl Import<'_> {
             let full = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
             let found = KEYS.iter().find(|(_, keys)| keys.contains(&key.as_str()));
             let Some((becomes, _)) = found else {
-                let known = KEYS.iter().flat_map(|(_, keys)| keys.iter().copied());
-                let hint = meant(key, known);
-                let hint =
-                    if hint.starts_with("did") { hint } else { "it says nothing".to_owned() };
-                let what = format!("FPSci does not read this key either; {hint}");
+                let hint = near(key, KEYS.iter().flat_map(|(_, keys)| keys.iter().copied()));
+                let what = format!("FPSci does not read this key either{hint}");
                 self.note(value.at, &full, Fate::Impossible, what);
                 continue;
             };
@@ -475,7 +514,7 @@ impl Import<'_> {
             }
         }
         self.time_warp(text, level, path, prefix);
-        Ok(())
+        self.foreperiod(text, level, path, prefix)
     }
 
     /// A setting that is a number; what lies outside of its range is the nearest within.
@@ -537,6 +576,54 @@ impl Import<'_> {
         let what =
             format!("`rewind = {} ms`; by what the shooter saw, not by its frame alone", Plain(ms));
         self.note(warps.at, &format!("{full}timeWarpEnabled"), Fate::Approximated, what);
+    }
+
+    /// How long targets wait before they appear: fixed, or drawn between two.
+    fn foreperiod(
+        &mut self,
+        text: &mut String,
+        level: &Any,
+        path: &str,
+        prefix: &str,
+    ) -> Result<(), WrongAny> {
+        let full = if path.is_empty() { String::new() } else { format!("{path}.") };
+        let (mean, range) = (level.get("pretrialDuration"), level.get("pretrialDurationRange"));
+        let Some(at) = mean.or(range) else { return Ok(()) };
+        let time = |any: &Any| any.number().filter(|time| (0.0..=3_600.0).contains(time));
+        let mut said = |name: &str, seconds: f64| {
+            let ms = quoted(&format!("{} ms", Plain(seconds * 1000.0)));
+            line(text, &format!("{prefix}{name}"), &ms);
+        };
+        let odd =
+            |key: &str, any: &Any| self.wrong(any.at, format!("`{key}` is seconds, 3600 at most"));
+        let mean_seconds = match mean {
+            Some(mean) => Some(time(mean).ok_or_else(|| odd("pretrialDuration", mean))?),
+            None => None,
+        };
+        let Some(range) = range else {
+            said("foreperiod", mean_seconds.unwrap_or(0.0));
+            self.note(at.at, &format!("{full}pretrialDuration"), Fate::Mapped, "`foreperiod`");
+            return Ok(());
+        };
+        let both: Option<Vec<f64>> = range.items().unwrap_or_default().iter().map(time).collect();
+        let [least, most] = both.unwrap_or_default()[..] else {
+            return Err(odd("pretrialDurationRange", range));
+        };
+        if least > most {
+            return Err(self.wrong(range.at, "`pretrialDurationRange` is from least to most"));
+        }
+        said("foreperiod", least);
+        said("foreperiod_most", most);
+        if let Some(mean) = mean_seconds.filter(|mean| *mean > least) {
+            said("foreperiod_mean", mean);
+        }
+        let what = "`foreperiod` to `foreperiod_most`, a truncated exponential of this mean from the least on";
+        self.note(range.at, &format!("{full}pretrialDurationRange"), Fate::Mapped, what);
+        if let Some(mean) = mean {
+            let what = "`foreperiod_mean`";
+            self.note(mean.at, &format!("{full}pretrialDuration"), Fate::Mapped, what);
+        }
+        Ok(())
     }
 
     /// Every latency of the one player with every one of the other.

@@ -38,6 +38,7 @@
 //! | `value`, `settings` | what a file may say, one row a setting |
 //! | `scan`, `wrong`, `experiment`, `checks` | reading a file; what is wrong with it, and where |
 //! | `any`, `import` | FPSci's files: reading them, and making experiments of them |
+//! | `targets`, `controls` | targets of a file; hands, keys and orders of sessions |
 //! | `square`, `plan` | orders of conditions, and every trial that will be run |
 //! | `play/` | one trial: matches and scenes with a server or in lockstep, FPSci's own format; what is measured |
 //! | `contest/`, `stages` | what benchmarks measure too: a war on Islands, and the stages of a codec |
@@ -52,6 +53,7 @@ mod any;
 mod checks;
 mod compare;
 pub mod contest;
+mod controls;
 mod expectations;
 mod experiment;
 mod export;
@@ -73,6 +75,7 @@ mod settings;
 mod square;
 pub mod stages;
 mod starting;
+mod targets;
 mod value;
 mod wrong;
 
@@ -83,6 +86,7 @@ pub use any::{
     AnyValue, Place, WrongAny,
 };
 pub use compare::compare;
+pub use controls::{Controls, Hand, KEY_ACTIONS, SessionOrders};
 pub use expectations::{Outcome, outcomes};
 pub use experiment::{
     CONDITIONS_MAX, Cells, Expectation, Experiment, Figure, Rule, Session, Tolerance, TrialKind,
@@ -90,22 +94,25 @@ pub use experiment::{
 pub use export::Format;
 pub use figure::figure;
 pub use formula::Formula;
-pub use import::{Fate, Imported, Mapping, import};
+pub use import::{AnyKind, Fate, Imported, Listed, Mapping, any_kind, import, import_all, startup};
 pub use log::{Log, LogError, build};
 pub use metrics::{METRICS, Metric};
 pub use plan::{Condition, Plan, TRIALS_MAX, Trial};
-pub use play::{Carrier, Library, NewCarrier, Recorded, Simulated, content_named, play, record};
+pub use play::{
+    Carrier, Library, NewCarrier, Recorded, Simulated, content_named, content_recorded, play, record,
+};
 pub use plot::{Plot, Point, Series};
 pub use programs::Programs;
 pub use report::{doubtful_trials, report, report_with};
 pub use rows::{
     CommandRow, FrameRow, HitRow, LineRow, PlayerRow, ROWS_MAX, SecondRow, ShotRow, SightingRow,
-    StateRow, TrialLog, ViewRow,
+    StateRow, TargetRow, TargetStateRow, TrialLog, ViewRow,
 };
 pub use run::{How, Progress, QUEUE_TRIALS_MAX, Ran, read_file, read_plan, run};
 pub use schema::SCHEMA_VERSION;
 pub use settings::{Assignment, Change, Otherwise, PLAYERS_MAX, Row, SETTINGS, Scope, Settings};
 pub use square::Order;
 pub use starting::{metrics_table, settings_table, starting_file};
+pub use targets::{NamedTarget, TARGET_KINDS_MAX};
 pub use value::{Kind, Value};
 pub use wrong::{WRONGS_MAX, Wrong, Wrongs};

@@ -1,5 +1,7 @@
 //! The log: one SQLite file. Trials are written whole, each in one transaction, by a thread of its own.
 
+mod targets;
+
 use crate::experiment::Experiment;
 use crate::plan::{Plan, Trial};
 use crate::rows::{ShotRow, TrialLog};
@@ -174,6 +176,7 @@ impl Log {
         for (place, session) in (1..).zip(&experiment.sessions) {
             self.insert("session", vec![text(&session.name), Cell::Integer(place)])?;
         }
+        self.insert_target_kinds(experiment)?;
         connection.execute_batch("COMMIT")?;
         Ok(())
     }
@@ -388,6 +391,7 @@ impl Log {
             cells.push(row.is_behind_cover.map_or(Cell::Null, flag));
             cells.push(real(row.lead_m));
             cells.push(real(row.lead_rewound_m));
+            cells.extend([maybe(row.target), maybe(row.aimed_target), real(row.aim_error)]);
             self.insert("shot", cells)?;
         }
         Ok(())
@@ -455,6 +459,7 @@ impl Log {
                 ],
             )?;
         }
+        self.insert_targets(trial, log)?;
         self.insert_frames(trial, log)
     }
 

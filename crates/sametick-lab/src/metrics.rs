@@ -55,8 +55,34 @@ pub const METRICS: &[Metric] = &[
     Metric {
         name: "accuracy",
         unit: "%",
-        help: "Shots that hit somebody, of all that were fired; rockets are not counted.",
-        sql: "SELECT trial, 100.0 * AVG(hit IS NOT NULL) FROM shot GROUP BY trial",
+        help: "Shots that hit somebody or a target, of all that were fired; rockets are not counted.",
+        sql: "SELECT trial, 100.0 * AVG(COALESCE(hit, target) IS NOT NULL) FROM shot GROUP BY trial",
+    },
+    Metric {
+        name: "reaction_time",
+        unit: "ms",
+        help: "From a target's appearing to the first shot after it.",
+        sql: "WITH r AS (SELECT t.trial, (SELECT MIN(s.time_ms) FROM shot s WHERE s.trial = t.trial AND s.tick > \
+            t.tick) - t.time_ms AS ms FROM target t) SELECT trial, AVG(ms) FROM r WHERE ms IS NOT NULL GROUP BY trial",
+    },
+    Metric {
+        name: "time_to_destroy",
+        unit: "ms",
+        help: "From a target's appearing to its end, of those that were destroyed.",
+        sql: "SELECT trial, AVG(destroyed_ms - time_ms) FROM target WHERE destroyed_ms IS NOT NULL GROUP BY trial",
+    },
+    Metric {
+        name: "targets_destroyed",
+        unit: "%",
+        help: "Targets that were destroyed, of those that appeared.",
+        sql: "SELECT trial, 100.0 * AVG(destroyed_ms IS NOT NULL) FROM target GROUP BY trial",
+    },
+    Metric {
+        name: "aim_error",
+        unit: "deg",
+        help: "How far beside the middle of the nearest target the crosshair was when a shot was fired, on the \
+            shooter's own screen.",
+        sql: "SELECT trial, AVG(aim_error) FROM shot WHERE aim_error IS NOT NULL GROUP BY trial",
     },
     Metric {
         name: "hit_agreement",

@@ -8,6 +8,7 @@ use sametick::Model;
 use sametick::lockstep::{self, Setup};
 use sametick::record::mix;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The most trials of an experiment.
 pub const TRIALS_MAX: usize = 1_000_000;
@@ -134,7 +135,8 @@ impl Plan {
         let mut begins_ms = 0.0;
         for participant in 1..=experiment.participants {
             let mut place = 0;
-            for (session, conditions) in experiment.sessions.iter().zip(&places) {
+            for index in experiment.session_order(participant) {
+                let (session, conditions) = (&experiment.sessions[index], &places[index]);
                 let order = experiment.order.of(
                     participant as usize - 1,
                     conditions.len(),
@@ -181,6 +183,10 @@ impl Plan {
                 }
             }
         }
+        let kinds = Arc::new(experiment.targets.clone());
+        let all = plan.trials.iter_mut().map(|trial| &mut trial.settings);
+        let all = all.chain(plan.conditions.iter_mut().map(|condition| &mut condition.settings));
+        all.for_each(|settings| settings.kinds = Arc::clone(&kinds));
         Ok(plan)
     }
 
@@ -327,6 +333,7 @@ fn impossible(settings: &Settings) -> Vec<(&'static str, String)> {
     if number("duration") < 100.0 {
         wrong.push(("duration", "`duration` is at least 100 ms".to_owned()));
     }
+    wrong.extend(crate::targets::impossible(settings));
     let (model, play) = (settings.text("model"), settings.text("play"));
     let players = settings.players();
     if play == "clock" {

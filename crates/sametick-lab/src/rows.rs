@@ -26,6 +26,10 @@ pub struct TrialLog {
     pub states: Vec<StateRow>,
     /// What every screen showed, if asked for.
     pub views: Vec<ViewRow>,
+    /// Every life of every target.
+    pub targets: Vec<TargetRow>,
+    /// Every target at every tick, if asked for.
+    pub target_states: Vec<TargetStateRow>,
     /// Every command, if asked for.
     pub commands: Vec<CommandRow>,
     /// Every frame of every client and every tick of the server, if asked for.
@@ -183,6 +187,56 @@ pub struct ShotRow {
     pub lead_m: Option<f64>,
     /// How far of that the server put it back.
     pub lead_rewound_m: Option<f64>,
+    /// Which target it hit.
+    pub target: Option<u32>,
+    /// The target nearest to the crosshair on the shooter's screen.
+    pub aimed_target: Option<u32>,
+    /// How far beside its middle the crosshair was, in degrees.
+    pub aim_error: Option<f64>,
+}
+
+/// One life of a target.
+#[derive(Clone, Debug, Default)]
+pub struct TargetRow {
+    /// Which of its set, from 1.
+    pub target: u32,
+    /// What it is called; `map` for a map's own.
+    pub kind: String,
+    /// Which life, from 1.
+    pub life: u32,
+    /// When it appeared, or logging began.
+    pub tick: u32,
+    /// Since the logged time began.
+    pub time_ms: f64,
+    /// Metres across.
+    pub size_m: f64,
+    /// Metres away, degrees to the left of the view by which it appeared, and above.
+    pub seen: Option<[f64; 3]>,
+    /// What it took.
+    pub hits: u32,
+    /// When it was destroyed.
+    pub destroyed_tick: Option<u32>,
+    /// Since the logged time began.
+    pub destroyed_ms: Option<f64>,
+    /// By whose bullet.
+    pub destroyed_by: Option<u32>,
+}
+
+/// A target at a tick, as the server has it.
+#[derive(Clone, Debug, Default)]
+pub struct TargetStateRow {
+    /// Which tick.
+    pub tick: u32,
+    /// Since the logged time began.
+    pub time_ms: f64,
+    /// Which target.
+    pub target: u32,
+    /// Which of its lives.
+    pub life: u32,
+    /// Its middle.
+    pub place: [f32; 3],
+    /// Hits that it can still take.
+    pub health: u32,
 }
 
 /// One wound.

@@ -1,7 +1,7 @@
 //! The tables of the log and the views on them, as text: what docs/lab.md and the codebook speak of.
 
 /// The version of the tables; a file of another one is refused.
-pub const SCHEMA_VERSION: i64 = 3;
+pub const SCHEMA_VERSION: i64 = 4;
 
 /// One table: its name, its columns with what they mean, and its key.
 pub(crate) struct Table {
@@ -212,6 +212,13 @@ pub(crate) const TABLES: &[Table] = &[
             ),
             ("lead_m", REAL, "how far the target had run on since the picture, on straight runs"),
             ("lead_rewound_m", REAL, "how far of that it was put back"),
+            ("target", INTEGER, "which target was hit"),
+            (
+                "aimed_target",
+                INTEGER,
+                "the target nearest to the crosshair on the shooter's screen",
+            ),
+            ("aim_error", REAL, "how far beside its middle the crosshair was, in degrees"),
         ],
         key: "trial, tick, ordinal",
     },
@@ -257,6 +264,72 @@ pub(crate) const TABLES: &[Table] = &[
             ("health", INTEGER, "points of health"),
         ],
         key: "trial, tick, player",
+    },
+    Table {
+        name: "target_kind",
+        help: "Every kind of target of the experiment's file.",
+        columns: &[
+            ("kind", TEXT, "its name"),
+            ("place", INTEGER, "its place in the file, from 1"),
+            ("space", TEXT, "world or player"),
+            ("motion", TEXT, "destinations, jumping or gliding"),
+            ("size_least", REAL, "metres across"),
+            ("size_most", REAL, ""),
+            ("is_symmetric_h", INTEGER, "whether it appears as often to the right"),
+            ("is_symmetric_v", INTEGER, "and below"),
+            ("ecc_h_least", REAL, "degrees beside the view, to the left"),
+            ("ecc_h_most", REAL, ""),
+            ("ecc_v_least", REAL, "degrees above the view"),
+            ("ecc_v_most", REAL, ""),
+            (
+                "speed_least",
+                REAL,
+                "metres a second in the world, degrees a second around the player",
+            ),
+            ("speed_most", REAL, ""),
+            ("turn_s_least", REAL, "motion change period, in seconds"),
+            ("turn_s_most", REAL, ""),
+            ("respawns", INTEGER, "how often it comes back; -1 is for ever"),
+            ("hits", INTEGER, "what it takes"),
+        ],
+        key: "kind",
+    },
+    Table {
+        name: "target",
+        help: "Every life of every target.",
+        columns: &[
+            ("trial", INTEGER, "which trial"),
+            ("target", INTEGER, "which of its trial's targets, from 1"),
+            ("life", INTEGER, "which life, from 1"),
+            ("kind", TEXT, "its kind; `map` for a map's own"),
+            ("tick", INTEGER, "when it appeared, or logging began"),
+            ("time_ms", REAL, "since logging began"),
+            ("size_m", REAL, "metres across"),
+            ("distance_m", REAL, "metres from the eye by whose view it appeared"),
+            ("ecc_h", REAL, "degrees beside that view, to the left"),
+            ("ecc_v", REAL, "degrees above it"),
+            ("hits", INTEGER, "what it took"),
+            ("destroyed_tick", INTEGER, "when it was destroyed"),
+            ("destroyed_ms", REAL, "since logging began"),
+            ("destroyed_by", INTEGER, "by whose bullet"),
+        ],
+        key: "trial, target, life",
+    },
+    Table {
+        name: "target_state",
+        help: "Every target that is there at every tick as the server has it (setting log_states).",
+        columns: &[
+            ("trial", INTEGER, "which trial"),
+            ("tick", INTEGER, "which tick"),
+            ("target", INTEGER, "which target"),
+            ("time_ms", REAL, "since logging began"),
+            ("life", INTEGER, "which of its lives"),
+            ("x", REAL, "its middle, in metres"),
+            ("y", REAL, ""),
+            ("z", REAL, "upwards"),
+            ("health", INTEGER, "hits, or points, that it can still take"),
+        ],
+        key: "trial, tick, target",
     },
     Table {
         name: "picture",

@@ -1,5 +1,6 @@
 //! All that a trial can be told, one row a setting: name, kind, default and meaning.
 
+use crate::targets::NamedTarget;
 use crate::value::{Kind, Value};
 use sametick::Model;
 use sametick::lockstep::Setup;
@@ -7,6 +8,7 @@ use sametick::network::Profile;
 use sametick_arena::bot::SKILLS;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The most players of a trial.
 pub const PLAYERS_MAX: u32 = 1_000;
@@ -180,11 +182,39 @@ pub const SETTINGS: &[Row] = &[
         "how another machine's time is found from stamps; high_modes is 002's",
     ),
     row(
+        "targets",
+        Kind::Names,
+        Trial,
+        Unsaid,
+        "the targets of a match with mode `targets`, by the names of [[target]]; unsaid are the map's own",
+    ),
+    row(
+        "foreperiod",
+        TIME,
+        Trial,
+        Number(0.0),
+        "how long `targets` wait before they appear, from the start of the round; with `foreperiod_most` the least",
+    ),
+    row(
+        "foreperiod_most",
+        TIME,
+        Trial,
+        Unsaid,
+        "the most; between both it is drawn anew for every trial, exponentially, so that short waits are commoner",
+    ),
+    row(
+        "foreperiod_mean",
+        TIME,
+        Trial,
+        Unsaid,
+        "what it would be on average if there were no most; unsaid is the middle of both",
+    ),
+    row(
         "log_states",
         Kind::Flag,
         Trial,
         Flag(false),
-        "whether every player's state is logged at every tick",
+        "whether every player's and target's state is logged at every tick",
     ),
     row(
         "log_views",
@@ -385,12 +415,14 @@ pub struct Settings {
     players: BTreeMap<(u32, &'static str), Value>,
     /// By time.
     pub changes: Vec<Change>,
+    /// Every kind of target that its experiment has.
+    pub kinds: Arc<Vec<NamedTarget>>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         let all = SETTINGS.iter().map(|row| (row.name, row.default.value())).collect();
-        Self { all, players: BTreeMap::new(), changes: Vec::new() }
+        Self { all, players: BTreeMap::new(), changes: Vec::new(), kinds: Arc::default() }
     }
 }
 
@@ -468,6 +500,11 @@ impl Settings {
         }
         for ((player, name), value) in &self.players {
             object.insert(format!("player.{player}.{name}"), value.json());
+        }
+        let set = self.target_set();
+        if !set.kinds.is_empty() {
+            // What a recording is played again with.
+            object.insert("target_set".to_owned(), set.text().into());
         }
         object.into()
     }

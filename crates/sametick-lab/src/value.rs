@@ -34,6 +34,8 @@ pub enum Kind {
     Choice(fn() -> Vec<&'static str>),
     /// A text.
     Text,
+    /// Names, one or more, kept as one text: `["a", "b"]`.
+    Names,
     /// `true` or `false`.
     Flag,
 }
@@ -146,6 +148,7 @@ impl Kind {
             Self::Count { .. } => format!("a whole number from {least} to {most}"),
             Self::Choice(names) => format!("one of {}", names().join(", ")),
             Self::Text => "a text in quotes".to_owned(),
+            Self::Names => "names, such as [\"a\", \"b\"]".to_owned(),
             Self::Flag => "true or false".to_owned(),
         }
     }
@@ -156,6 +159,20 @@ impl Kind {
         match (self, value) {
             (Self::Flag, DeValue::Boolean(flag)) => Ok(Value::Flag(*flag)),
             (Self::Text, DeValue::String(text)) => Ok(Value::Text(text.to_string())),
+            (Self::Names, value) => {
+                let one = |value: &DeValue<'_>| match value {
+                    DeValue::String(text) if !text.contains(',') && !text.trim().is_empty() => {
+                        Some(text.to_string())
+                    }
+                    _ => None,
+                };
+                let names: Option<Vec<String>> = match value {
+                    DeValue::Array(names) => names.iter().map(|name| one(name.get_ref())).collect(),
+                    value => one(value).map(|name| vec![name]),
+                };
+                let names = names.filter(|names| !names.is_empty()).ok_or_else(odd)?;
+                Ok(Value::Text(names.join(", ")))
+            }
             (Self::Choice(names), DeValue::String(text)) => {
                 match names().contains(&text.as_ref()) {
                     true => Ok(Value::Text(text.to_string())),

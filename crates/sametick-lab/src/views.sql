@@ -19,10 +19,20 @@ SELECT t.session AS session_id, 0 AS block_id, t.name AS task_id, t.place AS tas
        c.label AS trial_id, t.repetition AS trial_index,
        @utc(t.begins_us) AS start_time,
        @utc(CAST(t.begins_us + t.duration_ms * 1000 AS INTEGER)) AS end_time,
-       0.0 AS pretrial_duration,
-       t.duration_ms / 1000 AS task_execution_time,
-       (SELECT COUNT(*) FROM hit h WHERE h.trial = t.trial AND h.is_kill) AS destroyed_targets,
-       -1 AS total_targets,
+       COALESCE((SELECT f.value FROM figure f WHERE f.trial = t.trial AND f.name = 'foreperiod'), 0.0) / 1000
+           AS pretrial_duration,
+       CASE WHEN (SELECT COUNT(g.destroyed_ms) FROM target g WHERE g.trial = t.trial)
+                 = (SELECT f.value FROM figure f WHERE f.trial = t.trial AND f.name = 'total_targets')
+            THEN (SELECT MAX(g.destroyed_ms) - MIN(g.time_ms) FROM target g WHERE g.trial = t.trial)
+            ELSE t.duration_ms - COALESCE((SELECT MIN(g.time_ms) FROM target g
+                                           WHERE g.trial = t.trial AND g.kind <> 'map'), 0.0)
+            END / 1000 AS task_execution_time,
+       CASE WHEN EXISTS (SELECT 1 FROM target g WHERE g.trial = t.trial)
+            THEN (SELECT COUNT(g.destroyed_ms) FROM target g WHERE g.trial = t.trial)
+            ELSE (SELECT COUNT(*) FROM hit h WHERE h.trial = t.trial AND h.is_kill)
+            END AS destroyed_targets,
+       COALESCE((SELECT CAST(f.value AS INTEGER) FROM figure f
+                 WHERE f.trial = t.trial AND f.name = 'total_targets'), -1) AS total_targets,
        t.trial AS trial
 FROM trial t JOIN condition c ON c.condition = t.condition;
 
@@ -35,18 +45,46 @@ SELECT @utc(CAST(t.begins_us + s.time_ms * 1000 AS INTEGER)) AS time,
 FROM state s JOIN trial t ON t.trial = s.trial
 UNION ALL
 SELECT @utc(CAST(t.begins_us + s.time_ms * 1000 AS INTEGER)), NULL, NULL, NULL, NULL, NULL, 'trialTask',
-       CASE WHEN s.hit IS NULL THEN 'miss'
+       CASE WHEN s.hit IS NULL AND s.target IS NULL THEN 'miss'
+            WHEN EXISTS (SELECT 1 FROM target g
+                         WHERE g.trial = s.trial AND g.target = s.target AND g.destroyed_tick = s.tick)
+            THEN 'destroy'
             WHEN EXISTS (SELECT 1 FROM hit h
                          WHERE h.trial = s.trial AND h.tick = s.tick AND h.player = s.hit AND h.is_kill)
             THEN 'destroy' ELSE 'hit' END,
-       CAST(s.hit AS TEXT), s.player, s.trial
+       CASE WHEN s.target IS NULL THEN CAST(s.hit AS TEXT)
+            ELSE printf('target%02d_%d', s.target,
+                        (SELECT MAX(g.life) FROM target g
+                         WHERE g.trial = s.trial AND g.target = s.target AND g.tick <= s.tick)) END,
+       s.player, s.trial
 FROM shot s JOIN trial t ON t.trial = s.trial;
 
 CREATE VIEW Target_Trajectory AS
 SELECT @utc(CAST(t.begins_us + s.time_ms * 1000 AS INTEGER)) AS time,
        CAST(s.player AS TEXT) AS target_id, 'trialTask' AS state,
        s.x AS position_x, s.y AS position_y, s.z AS position_z, s.trial AS trial
-FROM state s JOIN trial t ON t.trial = s.trial;
+FROM state s JOIN trial t ON t.trial = s.trial
+WHERE NOT EXISTS (SELECT 1 FROM target g WHERE g.trial = s.trial)
+UNION ALL
+SELECT @utc(CAST(t.begins_us + s.time_ms * 1000 AS INTEGER)), printf('target%02d_%d', s.target, s.life),
+       'trialTask', s.x, s.y, s.z, s.trial
+FROM target_state s JOIN trial t ON t.trial = s.trial;
+
+CREATE VIEW Target_Types AS
+SELECT kind AS target_type, motion AS motion_type, space AS dest_space,
+       size_least AS min_size, size_most AS max_size,
+       is_symmetric_h AS symmetric_ecc_h, is_symmetric_v AS symmetric_ecc_v,
+       ecc_h_least AS min_ecc_h, ecc_v_least AS min_ecc_v, ecc_h_most AS max_ecc_h, ecc_v_most AS max_ecc_v,
+       speed_least AS min_speed, speed_most AS max_speed,
+       turn_s_least AS min_motion_change_period, turn_s_most AS max_motion_change_period,
+       motion = 'jumping' AS jump_enabled, NULL AS model_file
+FROM target_kind;
+
+CREATE VIEW Targets AS
+SELECT printf('target%02d_%d', g.target, g.life) AS target_id, g.kind AS target_type,
+       @utc(CAST(t.begins_us + g.time_ms * 1000 AS INTEGER)) AS spawn_time,
+       g.size_m AS size, g.ecc_h AS spawn_ecc_h, g.ecc_v AS spawn_ecc_v, g.trial AS trial
+FROM target g JOIN trial t ON t.trial = g.trial;
 
 CREATE VIEW Frame_Info AS
 SELECT @utc(t.begins_us + s.second * 1000000) AS time,

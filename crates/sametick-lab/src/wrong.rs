@@ -113,6 +113,18 @@ pub(crate) fn meant<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone
     }
 }
 
+/// `; did you mean ...?`, only where hardly anything else can have been meant.
+pub(crate) fn near<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let slip = |name: &str| distance(&word.to_lowercase(), &name.to_lowercase());
+    let nearest = known.map(|name| (slip(name), name)).min();
+    match nearest {
+        Some((steps, name)) if steps <= 2 && name.len() > 3 * steps => {
+            format!("; did you mean `{name}`?")
+        }
+        _ => String::new(),
+    }
+}
+
 /// How many letters must be added, left out or changed to make one word of another.
 fn distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();

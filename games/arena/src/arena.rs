@@ -38,6 +38,7 @@ pub(crate) enum Roll {
     Spawn = 1,
     Spread = 2,
     Target = 3,
+    Wait = 4,
 }
 
 impl Entity {
@@ -209,8 +210,11 @@ impl Game for Arena {
             world.spawn(Prop::whole(index, prop.place));
         }
         if content.mode == Mode::Practice {
-            for (index, target) in numbered(content.map.targets.len()).zip(&content.map.targets) {
-                world.spawn(Target { index, position: target.place, ..Target::default() });
+            let set = content.targets.kinds.len();
+            numbered(set).for_each(|index| _ = world.spawn(Target::new(index, [0.0; 3])));
+            let own = &content.map.targets[..if set == 0 { content.map.targets.len() } else { 0 }];
+            for (index, target) in numbered(own.len()).zip(own) {
+                world.spawn(Target::new(index, target.place));
             }
         }
     }

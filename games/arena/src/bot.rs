@@ -252,9 +252,13 @@ impl Bot {
         let run_share = level(own.velocity) / sense.content.tuning.run_speed;
         let aim = Aim { id, off, velocity: subtract(velocity, own.velocity), run_share };
         self.hands.follow(&aim, skill, &mut self.dice, sense.dt);
+        // Targets are of any size.
+        let half = bounds.half()[0];
+        let is_body = (half - body::RADIUS_METRES).abs() < 0.005;
+        let radius = if is_body { body::RADIUS_METRES } else { half };
         let width = match weapon {
-            Weapon::Rifle => body::RADIUS_METRES * 1.3,
-            Weapon::Shotgun | Weapon::Launcher => body::RADIUS_METRES * 2.0,
+            Weapon::Rifle => radius * 1.3,
+            Weapon::Shotgun | Weapon::Launcher => radius * 2.0,
         };
         let is_safe = weapon != Weapon::Launcher || {
             let (from, to) =

@@ -1,10 +1,11 @@
-//! What a game is played with: map, tuning and mode. The same for everyone, never changed while it runs.
+//! What a game is played with: map, tuning, mode and targets. The same for everyone, never changed while it runs.
 
 use crate::map::{Map, MapError};
+use crate::target::TargetSet;
 use crate::weapon::{WEAPONS, WeaponTuning};
 use sametick::record::mix;
 
-/// Map, tuning and mode.
+/// Map, tuning, mode and targets.
 #[derive(Clone, Debug)]
 pub struct Content {
     /// Where it is played.
@@ -13,6 +14,8 @@ pub struct Content {
     pub tuning: Tuning,
     /// What it is played for.
     pub mode: Mode,
+    /// What is shot at for practice; if there is nothing in it, the map's own targets.
+    pub targets: TargetSet,
 }
 
 /// What a match is played for.
@@ -98,13 +101,17 @@ impl Default for Tuning {
 impl Content {
     /// The usual tuning on a map.
     pub fn new(map_text: &str, mode: Mode) -> Result<Self, MapError> {
-        Ok(Self { map: Map::read(map_text)?, tuning: Tuning::default(), mode })
+        let (map, tuning) = (Map::read(map_text)?, Tuning::default());
+        Ok(Self { map, tuning, mode, targets: TargetSet::default() })
     }
 
     /// A number for all of it: who has another plays another game.
     pub fn name(&self) -> u64 {
         let (tuning, mode) = (&self.tuning, self.mode);
-        let text = format!("{tuning:?} {mode:?}");
+        let mut text = format!("{tuning:?} {mode:?}");
+        if !self.targets.kinds.is_empty() {
+            text.push_str(&self.targets.text());
+        }
         text.bytes().fold(self.map.text_hash(), |hash, byte| mix(hash, u32::from(byte)))
     }
 }

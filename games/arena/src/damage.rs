@@ -134,13 +134,10 @@ fn hurt_prop(prop: &mut Prop, turn: &Turn<'_, Arena>, hurt: &Hurt) {
 
 /// What that is worth: a point if it broke.
 fn hurt_target(target: &mut Target, turn: &Turn<'_, Arena>, hurt: &Hurt) -> i16 {
-    target.health = target.health.saturating_sub(hurt.damage as u8);
-    let what = if target.health == 0 { What::Break } else { What::Hurt };
-    if target.health == 0 {
-        target.back_at = turn.tick().0 + (turn.content().tuning.target_seconds / turn.dt()) as u32;
-    }
+    let breaks = target.hurt(hurt.damage, turn);
+    let what = if breaks { What::Break } else { What::Hurt };
     turn.emit(hurt.victim, FELT, hurt.event(what, hurt.knock));
-    i16::from(target.health == 0)
+    i16::from(breaks)
 }
 
 /// Counts for a fighter's player and team, while it counts.

@@ -7,6 +7,7 @@ use crate::command::Command;
 use crate::content::{Content, Mode, Tuning};
 use crate::fighter::Fighter;
 use crate::map::{Map, UNITS_PER_METRE};
+use crate::target::TargetSet;
 use crate::vector::{Bounds, Vector};
 use sametick::{Model, PlayerId, Rates, Span, World};
 use std::fmt::Write;
@@ -198,7 +199,8 @@ pub(crate) fn stage(blocks: &[Bounds], places: [Vector; 2]) -> Content {
     let rifle = &mut tuning.weapons[0];
     (rifle.damage, rifle.knock, rifle.magazine) = (1.0, 0.0, u8::MAX);
     let map = Map::read(&text).expect("the stage is sound");
-    Content { map, tuning, mode: Mode::Teams }
+    let targets = TargetSet::default();
+    Content { map, tuning, mode: Mode::Teams, targets }
 }
 
 fn write_block(text: &mut String, block: Bounds) {

@@ -6,6 +6,7 @@ use super::frames::{Frames, Part};
 use super::lines::{RAMP_STEP, joined};
 use super::mind::{Ground, Library, Mind};
 use super::screen::{Own, Screen, Truth};
+use super::targets::Targets;
 use super::verdicts::{Judged, Shots};
 use crate::plan::Trial;
 use crate::rows::{CommandRow, PlayerRow, SecondRow, ShotRow, StateRow, TrialLog};
@@ -322,7 +323,8 @@ impl<'a> Meeting<'a> {
         let owns: Vec<Option<Own>> = self.machines.iter().map(|one| one.screen.own).collect();
         let screens: Vec<&Screen> = self.machines.iter().map(|one| &one.screen).collect();
         let map = &self.ground.content.map;
-        let judged = Judged { tick: tick.0, time_ms, map, screens: &screens, served: &owns };
+        let (served, targets) = (&owns[..], &Targets::default());
+        let judged = Judged { tick: tick.0, time_ms, map, screens: &screens, served, targets };
         for mut shot in shots {
             self.shots.compare(&mut shot, &judged);
             TrialLog::keep(&mut self.log.shots, &mut self.log.dropped, shot);

@@ -2,6 +2,8 @@
 
 use crate::plan::Trial;
 use crate::scan::map_text;
+use crate::settings::Settings;
+use crate::targets::with_targets;
 use sametick::{PlayerId, World};
 use sametick_arena::bot::{Bot, SKILLS, Skill, Ways};
 use sametick_arena::map::{MAPS, MapError};
@@ -41,6 +43,23 @@ impl Library {
             "scene" => (settings.text("scene").to_owned(), "scene".to_owned()),
             _ => (settings.text("map").to_owned(), settings.text("mode").to_owned()),
         };
+        let ground = self.plain(key.clone())?;
+        let set = settings.target_set();
+        if set.kinds.is_empty() || ground.scene.is_some() {
+            return Ok(ground);
+        }
+        let warm_up = settings.number("warm_up").unwrap_or(0.0);
+        let key = (key.0, format!("{} {warm_up} {}", key.1, set.text()));
+        let mut grounds = self.grounds.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let made = grounds.entry(key).or_insert_with(|| {
+            let content = with_targets((*ground.content).clone(), set, warm_up);
+            Ground { content: Arc::new(content), ..ground }
+        });
+        Ok(made.clone())
+    }
+
+    /// A map in a mode, or a scene.
+    fn plain(&self, key: (String, String)) -> Result<Ground, String> {
         let mut grounds = self.grounds.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some(ground) = grounds.get(&key) {
             return Ok(ground.clone());
@@ -76,6 +95,21 @@ pub fn content_named(name: u64, map: Option<&str>) -> Option<Content> {
     let matches = maps
         .flat_map(|map| modes.into_iter().filter_map(move |mode| match_content(map, mode).ok()));
     scenes.chain(matches).find(|content| content.name() == name)
+}
+
+/// The same, for a recording whose configuration may tell of targets.
+pub fn content_recorded(name: u64, configuration: &str, map: Option<&str>) -> Option<Content> {
+    let said: Option<serde_json::Value> = serde_json::from_str(configuration).ok();
+    let set = said.as_ref().and_then(|said| said.get("target_set")?.as_str());
+    let Some(set) = set.and_then(|text| sametick_arena::TargetSet::read(text).ok()) else {
+        return content_named(name, map);
+    };
+    let warm_up = said.as_ref().and_then(|said| said.get("warm_up")?.as_f64());
+    let warm_up = warm_up.or(Settings::default().number("warm_up")).unwrap_or(0.0);
+    let maps = MAPS.iter().map(|(_, text)| *text).chain(map);
+    let plain = maps.filter_map(|map| match_content(map, Mode::Practice).ok());
+    let mut all = plain.map(|content| with_targets(content, set.clone(), warm_up));
+    all.find(|content| content.name() == name)
 }
 
 fn scene_of(name: &str) -> Ground {

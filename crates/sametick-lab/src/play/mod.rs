@@ -11,6 +11,7 @@ mod lockstep;
 mod mind;
 mod screen;
 mod served;
+mod targets;
 mod verdicts;
 mod weighing;
 
@@ -18,7 +19,7 @@ pub(crate) use books::Seeded;
 pub(crate) use islands::WAYS as ISLANDS_WAYS;
 
 pub use carrier::{Carrier, NewCarrier, Simulated};
-pub use mind::{Library, content_named};
+pub use mind::{Library, content_named, content_recorded};
 
 use crate::plan::Trial;
 use crate::rows::TrialLog;

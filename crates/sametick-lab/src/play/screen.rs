@@ -1,11 +1,12 @@
 //! What one player's screen shows, measured frame by frame: how late its own commands are seen, and how far off the
 //! others are.
 
+use super::targets::nearest;
 use crate::rows::{SecondRow, SightingRow, TrialLog, ViewRow};
 use sametick::{Time, World};
 use sametick_arena::scenes::RUN_SPEED;
 use sametick_arena::vector::{Bounds, Vector, along, direction, dot, length, subtract, unit};
-use sametick_arena::{Command, Content, Entity, Fighter};
+use sametick_arena::{Command, Content, Entity, Fighter, Target};
 use std::collections::{BTreeMap, VecDeque};
 use std::f32::consts::TAU;
 
@@ -72,6 +73,8 @@ pub(crate) struct Screen {
     pub(crate) own: Option<Own>,
     asked: VecDeque<(u16, Time)>,
     aims: VecDeque<Aim>,
+    /// Where it looked, the target nearest to that, and how far beside it that was, in degrees.
+    beside: VecDeque<(u16, (u32, f64))>,
     asked_yaw: Option<u16>,
     before: BTreeMap<u32, Vector>,
     in_sight: BTreeMap<u32, bool>,
@@ -196,6 +199,14 @@ impl Screen {
         let eye = sametick_arena::body::eye(own.place, command.crouch);
         let end = along(eye, direction(command.yaw, command.pitch), SIGHT_METRES);
         let wall = content.map.ray(eye, end).fraction;
+        let targets = picture.all::<Target>().filter(|(_, target)| target.health > 0);
+        let targets = targets.map(|(_, target)| (u32::from(target.index) + 1, target.position));
+        if let Some(found) = nearest(targets, eye, [command.yaw, command.pitch]) {
+            self.beside.push_back((yaw, found));
+        }
+        if self.beside.len() > REMEMBERED_MAX {
+            self.beside.pop_front();
+        }
         let others = picture.all::<Fighter>().filter_map(|(_, fighter)| {
             let player = *numbers.get(&fighter.player).filter(|one| **one != self.player)?;
             let fraction = fighter.bounds()?.crossed(eye, end)?;
@@ -214,6 +225,12 @@ impl Screen {
     /// At what a player aimed who fired looking so; the newest of its aims is meant.
     pub(crate) fn aim(&self, yaw: f32) -> Option<Aim> {
         self.aims.iter().rev().find(|aim| aim.yaw == word(yaw)).copied()
+    }
+
+    /// Beside which target a player looked who fired looking so, and by how much; the newest is meant.
+    pub(crate) fn beside(&self, yaw: f32) -> Option<(u32, f64)> {
+        let found = self.beside.iter().rev().find(|(known, _)| *known == word(yaw));
+        found.map(|(_, beside)| *beside)
     }
 
     /// The second that is over.

@@ -6,6 +6,7 @@ use super::frames::{Frames, Part};
 use super::lines::{RAMP_STEP, conditions};
 use super::mind::{Ground, Library, Mind};
 use super::screen::{Own, Screen, Truth};
+use super::targets::Targets;
 use super::verdicts::{Judged, Shots};
 use super::weighing::Weighing;
 use crate::plan::Trial;
@@ -50,6 +51,7 @@ pub(crate) struct Match<'a> {
     served: Vec<Option<Own>>,
     scores: Vec<(i64, i64)>,
     shots: Shots,
+    targets: Targets,
     seconds: Seconds,
     log: TrialLog,
     tick_seconds: f32,
@@ -142,6 +144,7 @@ impl<'a> Match<'a> {
             served: vec![None; players as usize],
             scores: vec![(0, 0); players as usize],
             shots: Shots::default(),
+            targets: Targets::new(settings),
             seconds,
             log: TrialLog::default(),
             tick_seconds: rates.tick_length.as_seconds_f64() as f32,
@@ -347,6 +350,8 @@ impl<'a> Match<'a> {
         }
         self.served = served;
         let verdicts = self.server.take_verdicts();
+        let (shots, world) = ((&verdicts[..], &self.numbers), self.server.world());
+        self.targets.after_tick(world, (time_ms, logs_states), shots, &mut self.log);
         if time_ms < 0.0 {
             self.shots.forget();
             return;
@@ -359,6 +364,7 @@ impl<'a> Match<'a> {
             map: &self.ground.content.map,
             screens: &screens,
             served: &self.served,
+            targets: &self.targets,
         };
         self.shots.judge(&judged, &verdicts, &self.numbers, &mut self.log);
     }
@@ -514,6 +520,7 @@ impl<'a> Match<'a> {
         if let Some(weighing) = &self.weighing {
             self.log.figures = weighing.figures();
         }
+        self.log.figures.extend(self.targets.figures());
         self.log.world_hash = self.server.world().hash(&Layouts::of::<Entity>());
         if let Some(recording) = &mut self.recording {
             recording.extend(self.server.finish_recording());

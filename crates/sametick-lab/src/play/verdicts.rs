@@ -1,6 +1,7 @@
 //! Bullets and wounds: what was aimed at, what was hit in the past and in the present, and who was behind cover.
 
 use super::screen::{Own, Screen, lead};
+use super::targets::Targets;
 use crate::rows::{HitRow, ShotRow, TrialLog};
 use sametick::{EntityId, Verdict};
 use sametick_arena::scenes::RUN_SPEED;
@@ -15,6 +16,7 @@ struct Known {
     health: u8,
     teleports: u8,
     yaw: f32,
+    pitch: f32,
     eye: Vector,
 }
 
@@ -32,6 +34,7 @@ pub(crate) struct Judged<'a> {
     pub(crate) map: &'a Map,
     pub(crate) screens: &'a [&'a Screen],
     pub(crate) served: &'a [Option<Own>],
+    pub(crate) targets: &'a Targets,
 }
 
 impl Shots {
@@ -42,6 +45,7 @@ impl Shots {
             health: fighter.health,
             teleports: fighter.teleports,
             yaw: fighter.yaw,
+            pitch: fighter.pitch,
             eye: fighter.eye(),
         };
         let before = self.known.insert(id, known);
@@ -74,17 +78,19 @@ impl Shots {
         for verdict in verdicts {
             let Some(shooter) = numbers.get(&verdict.player.0).copied() else { continue };
             let (seen, present) = (player(verdict.seen), player(verdict.present));
-            let hit = player(verdict.hit);
+            let (hit, target) = (player(verdict.hit), judged.targets.number(verdict.hit));
+            let pellets_hit = u32::from(hit.is_some() || target.is_some());
             // All that left a barrel in one tick is one shot.
             let ordinal = shots.len() as u32;
             let rewound_ms = verdict.rewound.as_millis_f64();
             match shots.iter_mut().find(|shot| shot.player == shooter) {
                 Some(shot) => {
                     shot.pellets += 1;
-                    shot.pellets_hit += u32::from(hit.is_some());
+                    shot.pellets_hit += pellets_hit;
                     shot.seen = shot.seen.or(seen);
                     shot.present = shot.present.or(present);
                     shot.hit = shot.hit.or(hit);
+                    shot.target = shot.target.or(target);
                 }
                 None => shots.push(ShotRow {
                     tick,
@@ -92,10 +98,11 @@ impl Shots {
                     ordinal,
                     player: shooter,
                     pellets: 1,
-                    pellets_hit: u32::from(hit.is_some()),
+                    pellets_hit,
                     seen,
                     present,
                     hit,
+                    target,
                     rewound_ms,
                     ..ShotRow::default()
                 }),
@@ -128,6 +135,10 @@ impl Shots {
             return;
         };
         let index = row.player as usize - 1;
+        let beside = judged.screens[index].beside(shooter.yaw);
+        let looks = [shooter.yaw, shooter.pitch];
+        let beside = beside.or_else(|| judged.targets.aimed(row.tick, shooter.eye, looks));
+        (row.aimed_target, row.aim_error) = beside.unzip();
         if let Some(aim) = judged.screens[index].aim(shooter.yaw) {
             let target = aim.target as usize - 1;
             row.aimed = Some(aim.target);

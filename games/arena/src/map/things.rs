@@ -112,9 +112,9 @@ pub enum Motion {
     /// Not at all.
     #[default]
     Still,
-    /// To and fro.
+    /// About its place.
     Moving,
-    /// To and fro, and up now and then.
+    /// About its place, and up now and then.
     Jumping,
 }
 

@@ -4,7 +4,7 @@ use sametick::{Alone, PlayerId, Span, World};
 use sametick_arena::bot::{Act, Bot, Skill, Tally, Ways};
 use sametick_arena::map::Spawn;
 use sametick_arena::vector::Vector;
-use sametick_arena::{Arena, Content, Entity, Fighter, Map, Mode, Tuning, map};
+use sametick_arena::{Arena, Content, Entity, Fighter, Map, Mode, TargetSet, Tuning, map};
 use std::fmt::Write;
 use std::sync::{Arc, LazyLock};
 
@@ -112,7 +112,7 @@ pub(crate) fn hall(brushes: &[[[i32; 3]; 2]]) -> Content {
     shell.iter().chain(brushes).for_each(|corners| block(&mut text, *corners));
     text.push_str("}\n{\n\"classname\" \"info_player_deathmatch\"\n\"origin\" \"0 0 25\"\n}\n");
     let map = Map::read(&text).expect("the map is sound");
-    Content { map, tuning: Tuning::default(), mode: Mode::Teams }
+    Content { map, tuning: Tuning::default(), mode: Mode::Teams, targets: TargetSet::default() }
 }
 
 fn block(text: &mut String, corners: [[i32; 3]; 2]) {

@@ -4,7 +4,7 @@ use crate::harness::rogue::{Message, Rogue};
 use crate::harness::{Match, STEP, Setup, line};
 use sametick::{Model, Tick, Time};
 use sametick_arena::map::UNITS_PER_METRE;
-use sametick_arena::{Command, Content, Fighter, Map, Mode, Tuning, Weapon};
+use sametick_arena::{Command, Content, Fighter, Map, Mode, TargetSet, Tuning, Weapon};
 use std::fmt::Write;
 
 /// Two rooms of 20 by 20 metres with 12 metres of rock between them, a teleporter in the second,
@@ -42,7 +42,7 @@ fn two_rooms() -> Content {
         fighters_collide: false,
         ..Tuning::default()
     };
-    Content { map, tuning, mode: Mode::Teams }
+    Content { map, tuning, mode: Mode::Teams, targets: TargetSet::default() }
 }
 
 fn block(text: &mut String, corners: [[i32; 3]; 2]) {

@@ -5,5 +5,6 @@ mod matches;
 mod movement;
 mod play;
 mod size;
+mod targets;
 mod things;
 mod weapons;

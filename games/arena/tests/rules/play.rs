@@ -1,7 +1,7 @@
 //! A game to test with: maps written in a few words, and players who hold their keys.
 
 use sametick::{Alone, PlayerId, Span, World};
-use sametick_arena::{Arena, Command, Content, Entity, Fighter, Map, Mode, Tuning};
+use sametick_arena::{Arena, Command, Content, Entity, Fighter, Map, Mode, TargetSet, Tuning};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -80,7 +80,11 @@ impl Play {
     }
 
     pub(crate) fn with(map: &str, rate: u32, players: u16, mode: Mode, tuning: Tuning) -> Self {
-        let content = Content { map: Map::read(map).expect("the map is sound"), tuning, mode };
+        let map = Map::read(map).expect("the map is sound");
+        Self::on(Content { map, tuning, mode, targets: TargetSet::default() }, rate, players)
+    }
+
+    pub(crate) fn on(content: Content, rate: u32, players: u16) -> Self {
         let length = Span::micros(u64::from(1_000_000 / rate));
         let mut play =
             Self { game: Alone::new(content, SEED, length), held: BTreeMap::new(), rate };
