@@ -59,6 +59,7 @@ after = "study"
 
 /// Participants and a host who do what stages ask for; every event is kept as a log would.
 struct Driver {
+    text: String,
     study: Study,
     events: Vec<Event>,
     now_ms: u64,
@@ -75,6 +76,7 @@ impl Driver {
             Study::draw_codes(Study::seats_of(&experiment), &mut Seeded(Dice::new(seed, 1)));
         let study = Study::new(&experiment, &plan, codes).expect("a study");
         Self {
+            text: text.to_owned(),
             study,
             events: Vec::new(),
             now_ms: 1_000,
@@ -138,7 +140,7 @@ impl Driver {
             return String::new();
         }
         if asked.question == 0 {
-            let (_, plan) = read(&experiment_text(&self.study));
+            let (_, plan) = read(&self.text);
             let second = &plan.trials[trial.expect("a trial") as usize - 1];
             let right = usize::from(second.name == "comparison");
             let level = self.level();
@@ -185,7 +187,7 @@ impl Driver {
     }
 
     fn folded_again(&self) -> Study {
-        let (experiment, plan) = read(&experiment_text(&self.study));
+        let (experiment, plan) = read(&self.text);
         let codes = self.study.seats().map(|s| self.study.code_of(s).expect("a code").to_owned());
         let mut study = Study::new(&experiment, &plan, codes.collect()).expect("a study");
         for event in &self.events {
@@ -201,17 +203,7 @@ impl Driver {
     }
 }
 
-thread_local! {
-    static TEXT: std::cell::RefCell<String> = const { std::cell::RefCell::new(String::new()) };
-}
-
-/// The file that this thread's study is of.
-fn experiment_text(_: &Study) -> String {
-    TEXT.with(|text| text.borrow().clone())
-}
-
 fn driver(text: &str, seed: u64) -> Driver {
-    TEXT.with(|kept| text.clone_into(&mut kept.borrow_mut()));
     Driver::new(text, seed)
 }
 
@@ -638,16 +630,39 @@ fn check_history(driver: &Driver, seed: u64) {
                 assert_eq!(*times, 1, "seed {seed}: trial {trial} finished twice");
             }
             EventKind::Repeated { group, trial } => {
-                // Intervals are repeated in pairs.
-                for trial in [trial - 1, trial, trial + 1] {
-                    open.insert((group, trial), 0);
-                }
+                // Intervals are repeated in pairs: an odd number is the first.
+                let is_pair = driver.study.people().intervals.is_some();
+                let other = if trial % 2 == 1 { trial + 1 } else { trial - 1 };
+                open.insert((group, trial), 0);
+                open.extend(is_pair.then_some(((group, other), 0)));
             }
-            EventKind::Broken { group, trial, .. } => {
+            EventKind::Broken { group, trial, .. } if driver.study.people().intervals.is_some() => {
                 open.insert((group, trial - 1), 0);
+            }
+            EventKind::Skipped { group, trial } => {
+                open.insert((group, trial), 0);
             }
             _ => {}
         }
+    }
+    let (_, plan) = read(&driver.text);
+    let is_fixed = driver.study.people().staircase.is_none();
+    let skipped = driver.events.iter().filter_map(|event| match event.kind {
+        EventKind::Skipped { trial, .. } => Some(trial),
+        _ => None,
+    });
+    let mut skipped: BTreeSet<u32> = skipped.collect();
+    if driver.study.people().intervals.is_some() {
+        let others: Vec<u32> = skipped
+            .iter()
+            .map(|trial| if trial % 2 == 1 { trial + 1 } else { trial - 1 })
+            .collect();
+        skipped.extend(others);
+    }
+    for trial in plan.trials.iter().filter(|_| is_fixed) {
+        let finished = open.get(&(trial.participant, trial.number)) == Some(&1);
+        let number = trial.number;
+        assert!(finished || skipped.contains(&number), "seed {seed}: trial {number} is missing");
     }
 }
 
