@@ -1,6 +1,7 @@
 //! `lab`: experiments from a file to a figure.
 
 mod imports;
+mod power;
 mod replays;
 mod sockets;
 
@@ -10,6 +11,7 @@ use clap::{Args, Subcommand, ValueEnum, value_parser};
 use sametick_lab::{
     Experiment, Format, How, Log, NewCarrier, Outcome, Plan, Progress, Session, Simulated, compare,
     figure, metrics_table, outcomes, read_plan, report_with, run, settings_table, starting_file,
+    starting_file_for_people,
 };
 use serde_json::{Value, json};
 use std::io::{IsTerminal, Write};
@@ -22,6 +24,8 @@ pub(crate) const EXAMPLES: &str = "Examples:
   sametick lab check ping.toml                       what will run, and for how long
   sametick lab run ping.toml                         runs it in virtual time, into ping.db
   sametick lab report ping.db -o ping.html           question, answer, figure
+  sametick lab new --people fair.toml                a file for a study with people
+  sametick lab power pilot.db --metric accuracy --by ping    how many participants it takes
   sametick lab import experimentconfig.Any           FPSci's experiment, as a file of ours
   sametick lab verify experiments --quick --json     the papers' evaluations, at a reduced size";
 
@@ -32,6 +36,9 @@ pub(crate) enum Lab {
     New {
         /// Where
         file: PathBuf,
+        /// For a study with people
+        #[arg(long)]
+        people: bool,
     },
     /// Say what a file will run, or what is wrong with it
     Check {
@@ -106,6 +113,8 @@ pub(crate) enum Lab {
         #[arg(long, value_delimiter = ',')]
         metrics: Vec<String>,
     },
+    /// Say how many participants a study needs, from a pilot
+    Power(power::Options),
     /// List every setting of a file, and every metric
     List,
 }
@@ -178,7 +187,7 @@ fn shard(text: &str) -> Result<(u32, u32), String> {
 
 pub(crate) fn run_lab(lab: &Lab) -> anyhow::Result<()> {
     match lab {
-        Lab::New { file } => new(file),
+        Lab::New { file, people } => new(file, *people),
         Lab::Check { file } => check(file),
         Lab::Import(options) => imports::run(options),
         Lab::Run(running) => run_one(running),
@@ -211,6 +220,7 @@ pub(crate) fn run_lab(lab: &Lab) -> anyhow::Result<()> {
         Lab::Compare { one, other, metrics } => {
             crate::print(&compare(&Log::read(one)?, &Log::read(other)?, metrics)?)
         }
+        Lab::Power(options) => power::run(options),
         Lab::List => crate::print(&format!("{}\n{}", settings_table(), metrics_table())),
     }
 }
@@ -223,11 +233,11 @@ fn write_bytes(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     std::fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
 }
 
-fn new(file: &Path) -> anyhow::Result<()> {
+fn new(file: &Path, has_people: bool) -> anyhow::Result<()> {
     if file.exists() {
         bail!("{} is there already: choose another name", file.display());
     }
-    write(file, &starting_file())?;
+    write(file, &if has_people { starting_file_for_people() } else { starting_file() })?;
     crate::print(&format!("wrote {0}; now: sametick lab check {0}\n", file.display()))
 }
 
@@ -269,6 +279,9 @@ fn check(file: &Path) -> anyhow::Result<()> {
     if plan.conditions.len() > SHOWN {
         text += &format!("  and {} more\n", plan.conditions.len() - SHOWN);
     }
+    if let Some(people) = &experiment.people {
+        text += &people.explain(&experiment, &plan);
+    }
     text += &format!("{} expectations\n", experiment.expectations.len());
     for program in experiment.programs() {
         text += &format!("runs {}, with --programs\n", program.join(" "));
@@ -280,7 +293,9 @@ fn check(file: &Path) -> anyhow::Result<()> {
 fn sum(experiment: &Experiment, session: &Session) -> String {
     let mut factors = vec![counted(session.conditions.len(), "condition")];
     if experiment.participants > 1 {
-        factors.push(counted(experiment.participants as usize, "participant"));
+        let is_grouped = experiment.people.as_ref().is_some_and(|people| people.group > 1);
+        let of = if is_grouped { "group" } else { "participant" };
+        factors.push(counted(experiment.participants as usize, of));
     }
     let repetitions = session.repetitions.unwrap_or(experiment.repetitions) as usize;
     factors.push(counted(repetitions, "repetition"));

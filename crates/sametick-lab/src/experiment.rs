@@ -4,6 +4,7 @@ use crate::checks;
 use crate::controls::Controls;
 use crate::formula::Formula;
 use crate::metrics::{self, METRICS, Metric};
+use crate::people::People;
 use crate::plan::{self, Plan};
 use crate::programs::Programs;
 use crate::scan::{Scan, Source, rows_of_numbers};
@@ -50,7 +51,7 @@ pub struct Experiment {
     pub question: String,
     /// Decides every chance.
     pub seed: u64,
-    /// How many pass through all conditions.
+    /// How many pass through all conditions; with people, how many groups of them.
     pub participants: u32,
     /// How often each of them meets each condition, each time with another seed.
     pub repetitions: u32,
@@ -68,6 +69,8 @@ pub struct Experiment {
     pub targets: Vec<NamedTarget>,
     /// Whose hands play, and in which order they meet sessions.
     pub controls: Controls,
+    /// What it says of people, if people play.
+    pub people: Option<People>,
     /// Whether this is the small version, for tests.
     pub is_quick: bool,
     /// The whole file.
@@ -226,6 +229,7 @@ impl Experiment {
             sessions: Vec::new(),
             expectations: Vec::new(),
             figure: None,
+            people: None,
             targets: Vec::new(),
             controls: Controls::default(),
             is_quick,
@@ -271,6 +275,9 @@ impl Experiment {
         self.sessions = sessions(scan, &quick);
         let expectations = source.heed(scan.tables("expect"));
         self.expectations = expectations.iter().filter_map(Expectation::read).collect();
+        if let Some(table) = source.heed(scan.table("people")) {
+            source.heed(People::read(&table, self));
+        }
         scan.finish();
     }
 

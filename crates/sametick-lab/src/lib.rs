@@ -40,6 +40,7 @@
 //! | `any`, `import` | FPSci's files: reading them, and making experiments of them |
 //! | `targets`, `controls` | targets of a file; hands, keys and orders of sessions |
 //! | `square`, `plan` | orders of conditions, and every trial that will be run |
+//! | `people/` | people in an experiment: what a file says of them, and a study as a fold over events |
 //! | `play/` | one trial: matches and scenes with a server or in lockstep, FPSci's own format; what is measured |
 //! | `contest/`, `stages` | what benchmarks measure too: a war on Islands, and the stages of a codec |
 //! | `rows`, `schema`, `log`, `export` | what is logged, the tables, the file, other files made of it |
@@ -62,6 +63,7 @@ mod formula;
 mod import;
 mod log;
 mod metrics;
+pub mod people;
 mod plan;
 mod play;
 mod plot;
@@ -112,7 +114,7 @@ pub use run::{How, Progress, QUEUE_TRIALS_MAX, Ran, read_file, read_plan, run};
 pub use schema::SCHEMA_VERSION;
 pub use settings::{Assignment, Change, Otherwise, PLAYERS_MAX, Row, SETTINGS, Scope, Settings};
 pub use square::Order;
-pub use starting::{metrics_table, settings_table, starting_file};
+pub use starting::{metrics_table, settings_table, starting_file, starting_file_for_people};
 pub use targets::{NamedTarget, TARGET_KINDS_MAX};
 pub use value::{Kind, Value};
 pub use wrong::{WRONGS_MAX, Wrong, Wrongs};

@@ -1,6 +1,7 @@
 //! The plan of an experiment: every trial that will be run, in order, with its seed and its settings.
 
 use crate::experiment::{CONDITIONS_MAX, Experiment, Session, TrialKind};
+use crate::people::arrange;
 use crate::play::ISLANDS_WAYS;
 use crate::settings::{Assignment, Settings};
 use crate::wrong::{Found, Wrong, Wrongs};
@@ -187,6 +188,7 @@ impl Plan {
         let all = plan.trials.iter_mut().map(|trial| &mut trial.settings);
         let all = all.chain(plan.conditions.iter_mut().map(|condition| &mut condition.settings));
         all.for_each(|settings| settings.kinds = Arc::clone(&kinds));
+        arrange(experiment, &mut plan)?;
         Ok(plan)
     }
 
@@ -327,7 +329,7 @@ fn means(name: &str, settings: &Settings) -> Option<(bool, &'static str)> {
 }
 
 /// What cannot be played, by the setting that is to blame.
-fn impossible(settings: &Settings) -> Vec<(&'static str, String)> {
+pub(crate) fn impossible(settings: &Settings) -> Vec<(&'static str, String)> {
     let mut wrong = Vec::new();
     let number = |name| settings.number(name).unwrap_or(0.0);
     if number("duration") < 100.0 {
@@ -391,7 +393,7 @@ fn seed_of(seed: u64, parts: [u32; 4]) -> u64 {
 }
 
 /// A, B, ..., Z, AA, ...
-fn letter(index: usize) -> String {
+pub(crate) fn letter(index: usize) -> String {
     let last = char::from(b'A' + (index % 26) as u8);
     match index / 26 {
         0 => last.to_string(),

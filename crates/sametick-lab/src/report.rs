@@ -7,6 +7,7 @@ use crate::experiment::Experiment;
 use crate::figure::Figure;
 use crate::log::{Log, LogError};
 use crate::metrics::METRICS;
+use crate::people;
 use crate::plot::escaped;
 use crate::schema::TABLES;
 use crate::settings;
@@ -85,10 +86,18 @@ pub fn report_with(log: &Log, command: &str, recordings: Option<&str>) -> Result
         }
     }
     let (verdict, lines) = asked(log)?;
-    let _ = write!(
-        page,
-        "<aside><h2>Did we get what we asked?</h2><p>{verdict}</p></aside></div>\n{lines}"
-    );
+    match &experiment {
+        Some(experiment) if !log.codes()?.is_empty() => {
+            page.push_str("</div>\n");
+            page.push_str(&people::section(log, experiment)?);
+        }
+        _ => {
+            let _ = write!(
+                page,
+                "<aside><h2>Did we get what we asked?</h2><p>{verdict}</p></aside></div>\n{lines}"
+            );
+        }
+    }
     if let Some(experiment) = &experiment {
         page.push_str(&expected(&outcomes(experiment, log)?));
     }
