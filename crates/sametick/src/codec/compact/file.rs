@@ -4,7 +4,7 @@ use super::plan::{Mode, NONE, Plan};
 use super::range::{CHANCE_MAX, CHANCE_MIN};
 use super::tables::{General, KindTables, Tables, WordCode, WordTables};
 use super::tree::{
-    CLASSES, DETAIL_WORDS, FEATURES, FlagModel, INPUTS, LEAF_WORDS, LEAVES_MAX, Node, NumberModel,
+    CLASSES, DETAIL_BITS_MAX, DETAIL_WORDS, FEATURES, FlagModel, INPUTS, LEAF_WORDS, LEAVES_MAX, Node, NumberModel,
     Regression, Tree, UNSEEN,
 };
 use crate::codec::plain::KINDS_MAX;
@@ -13,7 +13,7 @@ use std::fmt;
 
 const MAGIC: [u8; 4] = *b"STCT";
 /// Tables of another version are refused: the walk they were trained for was another.
-pub const TABLES_VERSION: u16 = 1;
+pub const TABLES_VERSION: u16 = 2;
 /// Longer files are refused unread.
 pub const TABLES_BYTES_MAX: usize = 1 << 24;
 /// What tables say they were trained on is at most so long.
@@ -206,6 +206,7 @@ impl Out {
             self.u8(leaf[0] as u8);
             leaf[1..1 + used].iter().chain(&leaf[CLASSES..]).for_each(|chance| self.u16(*chance));
         }
+        self.u8(model.detail_bits);
         model.details.iter().for_each(|chance| self.u16(*chance));
     }
 }
@@ -380,11 +381,12 @@ impl In<'_> {
             }
             all.push(leaf);
         }
+        let detail_bits = self.u8().filter(|bits| *bits <= DETAIL_BITS_MAX)?;
         let mut details = [0; DETAIL_WORDS];
         for chance in &mut details {
             *chance = self.chance()?;
         }
-        Some(NumberModel { tree, leaves: all, details })
+        Some(NumberModel { tree, leaves: all, details, detail_bits })
     }
 }
 

@@ -117,18 +117,23 @@ impl Plan {
         plan
     }
 
-    /// Puts the words that rarely change behind the others.
-    pub(crate) fn set_rare(&mut self, is_rare: impl Fn(usize) -> bool) {
+    /// The words that rarely change.
+    pub(crate) fn rare(&self) -> &[u8] {
+        &self.order[usize::from(self.lively)..]
+    }
+
+    /// Puts the words that rarely change behind the others, the rarest last. A word that is not rare has no rank.
+    pub(crate) fn set_rare(&mut self, rank: impl Fn(usize) -> Option<u64>) {
         let group = |first: u8, count: u8, word: u8| {
             first != NONE && (first..first + count).contains(&word)
         };
         let (place, rotation) = (self.place, self.rotation);
         let moves = |word: u8| group(place, 3, word) || group(rotation, 4, word);
         let tags = self.tags;
-        let is_rare =
-            |word: &u8| is_rare(usize::from(*word)) && !moves(*word) && !tags.contains(word);
-        self.order.sort_by_key(is_rare);
-        self.lively = self.order.iter().filter(|word| !is_rare(word)).count() as u16;
+        let rank =
+            |word: &u8| rank(usize::from(*word)).filter(|_| !moves(*word) && !tags.contains(word));
+        self.order.sort_by_key(rank);
+        self.lively = self.order.iter().filter(|word| rank(word).is_none()).count() as u16;
     }
 
     /// Whether the words it takes for a rotation can be one.

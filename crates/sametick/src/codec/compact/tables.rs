@@ -59,6 +59,8 @@ pub(crate) struct WordCode {
     pub(crate) tag: Option<u8>,
     /// Which inputs weigh anything, a bit each.
     pub(crate) inputs: u16,
+    /// Whether it is coded with three others, as one rotation.
+    pub(crate) is_rotation: bool,
     /// Whether its own movement is asked about, and its rate.
     pub(crate) asks_speed: bool,
     pub(crate) asks_rate: bool,
@@ -152,7 +154,8 @@ impl KindTables {
         for (index, word) in self.words.iter_mut().enumerate() {
             let asked = word.numbers.tree.asked() | word.on_grid.tree.asked();
             // The flag of those that rarely change looks at the word before it.
-            let asked = if Some(index) == last { asked | self.rare.tree.asked() } else { asked };
+            let is_before = Some(index) == last || plan.rare().contains(&(index as u8));
+            let asked = if is_before { asked | self.rare.tree.asked() } else { asked };
             let asks = |features: &[usize]| features.iter().any(|of| asked & 1 << of != 0);
             let weighed =
                 |input: usize| word.regression.weights.iter().any(|weights| weights[input] != 0);
@@ -172,6 +175,8 @@ impl KindTables {
                     .position(|tag| usize::from(*tag) == index)
                     .map(|tag| tag as u8),
                 inputs,
+                is_rotation: plan.rotation != NONE
+                    && (plan.rotation..plan.rotation + 4).contains(&(index as u8)),
                 asks_speed: moves || asks(&[f::SPEED, f::ACCELERATION, f::SPREAD]),
                 asks_rate: inputs & RATE != 0 || asks(&[f::RATE_CHANGE]),
             };
@@ -218,7 +223,7 @@ fn built_in_numbers() -> NumberModel {
         nodes.extend([Node::leaf((size + 2) as u16), Node::leaf(0)]);
         open = nodes.len() - 1;
     }
-    NumberModel { tree: Tree { nodes }, leaves, details: stranger.details }
+    NumberModel { tree: Tree { nodes }, leaves, details: stranger.details, detail_bits: stranger.detail_bits }
 }
 
 /// A surprise of about so many bits: the chance of more than that, and of more or less at each step from there.

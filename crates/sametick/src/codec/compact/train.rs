@@ -215,11 +215,23 @@ fn number_model(samples: &Samples) -> NumberModel {
         }
     }
     let mut chances = [HALF; DETAIL_WORDS];
-    for (chance, [zero, one]) in chances.iter_mut().zip(&details) {
+    // How many bits the first and the second are worth.
+    let mut gains = [0.0; 2];
+    for (index, (chance, [zero, one])) in chances.iter_mut().zip(&details).enumerate() {
         *chance = chance_of((one + 4.0) / (zero + one + 8.0));
+        let share = f64::from(*chance) / 65536.0;
+        let cost = -(one * libm::log2(share) + zero * libm::log2(1.0 - share));
+        gains[usize::from(index % 3 != 0)] += zero + one - cost;
     }
-    NumberModel { tree, leaves, details: chances }
+    let is_worth = |gain: f64| gain > DETAIL_GAIN_MIN * samples.values.len() as f64;
+    let detail_bits = if is_worth(gains[1]) { 2 } else { u8::from(is_worth(gains[0])) };
+    NumberModel { tree, leaves, details: chances, detail_bits }
 }
+
+/// A sign is worth a question if it is so much more often one than the other.
+const SIGN_SHARE_MIN: f64 = 0.06;
+/// So many bits a number must be won by the chances of its higher bits, or they are handed on as they are.
+const DETAIL_GAIN_MIN: f64 = 0.02;
 
 /// How often each class and sign came.
 #[derive(Clone, Default)]
@@ -275,7 +287,9 @@ impl Counts {
                     .map(|class| self.classes.get(class).map_or(0.0, |both| both[side]))
                     .sum::<f64>()
             };
-            leaf[place] = chance_of((side(1) + 1.0) / (side(0) + side(1) + 2.0));
+            let share = (side(1) + 1.0) / (side(0) + side(1) + 2.0);
+            let is_even = (share - 0.5).abs() < SIGN_SHARE_MIN;
+            leaf[place] = if is_even { HALF } else { chance_of(share) };
         }
         leaf
     }
@@ -360,6 +374,7 @@ fn find_rare(layouts: &[Layout], tables: &mut Tables, replay: Replay<'_>) {
         }
     });
     for ((kind, counts), total) in tables.kinds.iter_mut().zip(&counts).zip(&totals) {
-        kind.plan.set_rare(|word| counts[word] < RARE_SHARE * total);
+        let rank = |word: usize| u64::MAX - counts[word] as u64;
+        kind.plan.set_rare(|word| (counts[word] < RARE_SHARE * total).then(|| rank(word)));
     }
 }
