@@ -488,7 +488,8 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
     fn rare_words(&mut self, entity: &mut Entity<'a>, words: &[u8]) {
         let truth = entity.truth.unwrap_or(entity.base);
         let differs = |word: &u8| truth[usize::from(*word)] != entity.base[usize::from(*word)];
-        let end = words.iter().rposition(differs).map_or(0, |last| last + 1);
+        let last = if P::READS { None } else { words.iter().rposition(differs) };
+        let end = last.map_or(0, |last| last + 1);
         let about = Subject { kind: Some(entity.kind), part: Part::Rare };
         let mut next = 0;
         while next < words.len() && !self.port.failed() {
