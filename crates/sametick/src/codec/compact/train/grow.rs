@@ -22,7 +22,7 @@ const LEAF_SAMPLES_MIN: usize = 24;
 /// And so many for each time that it is asked, and such a share of what is asked about: questions take time.
 const FLAG_WORTH: f64 = 0.003;
 const NUMBER_WORTH: f64 = 0.02;
-const SHARE_WORTH: f64 = 0.017;
+const SHARE_WORTH: f64 = 0.024;
 
 struct Binned {
     thresholds: Vec<Vec<i32>>,
