@@ -10,6 +10,7 @@ use super::tree::{
     rounded,
 };
 use super::turn::Turn;
+use crate::entity::EntityId;
 use crate::record::{Layout, ROW_WORDS, Row};
 use crate::table::Head;
 use feature as f;
@@ -52,6 +53,7 @@ pub(crate) mod feature {
 /// One entity while it is coded.
 pub(super) struct Entity<'a> {
     pub(super) kind: u8,
+    pub(super) id: EntityId,
     pub(super) plan: &'a Plan,
     pub(super) tables: &'a KindTables,
     pub(super) layout: &'a Layout,
@@ -97,7 +99,7 @@ pub(super) const KEYS: usize = 256;
 pub(super) fn class(distance: u32) -> usize {
     let distance = distance | 8;
     let bits = 31 - distance.leading_zeros();
-    ((bits << 3 | distance >> (bits - 3) & 7) as usize).min(KEYS - 3)
+    ((bits << 3 | distance >> (bits - 3) & 7) as usize).min(KEYS - 4)
 }
 
 /// How far apart two places are, in no unit in particular.

@@ -28,6 +28,11 @@ pub enum Hint {
     },
     /// Entities of this kind are coded first, and others may be attached to the first of them.
     Leads,
+    /// The word names an entity that this one is attached to.
+    AttachedTo {
+        /// Which word.
+        word: usize,
+    },
     /// The word tells what sort of entity this is: it is coded first, and others depend on it.
     Tag {
         /// Which word.
@@ -75,6 +80,8 @@ pub(crate) struct Plan {
     pub(crate) rotation: u8,
     pub(crate) tags: [u8; 2],
     pub(crate) leads: bool,
+    /// The word that names whom it is attached to.
+    pub(crate) anchor: u8,
 }
 
 /// A radius is at least this, or a cell would be less than a step.
@@ -93,6 +100,7 @@ impl Plan {
             rotation: NONE,
             tags: [NONE; 2],
             leads: false,
+            anchor: NONE,
         };
         let rotation = |word: &Word| matches!(word.meaning, Meaning::Rotation(_));
         if let Some(first) = layout.words().iter().position(rotation) {
@@ -106,6 +114,7 @@ impl Plan {
                 }
                 Hint::Rotation { first } => plan.rotation = first as u8,
                 Hint::Leads => plan.leads = true,
+                Hint::AttachedTo { word } => plan.anchor = word as u8,
                 Hint::Tag { word } => {
                     if let Some(tag) = plan.tags.iter_mut().find(|tag| **tag == NONE) {
                         *tag = word as u8;

@@ -15,6 +15,10 @@ use crate::word::{Blend, Meaning, Word};
 pub struct Tables {
     pub(crate) kinds: Vec<KindTables>,
     pub(crate) general: General,
+    /// Of what players ask for, and of what happens, where that was learned.
+    pub(crate) streams: [Option<Box<KindTables>>; 2],
+    /// Whether any kind may be attached to somebody.
+    pub(crate) has_anchors: bool,
     /// The recordings, as whoever trained named them.
     pub(crate) trained_on: String,
 }
@@ -81,12 +85,21 @@ impl Tables {
             kind: NumberModel::prior(1),
         };
         let kinds = layouts.iter().map(KindTables::built_in).collect();
-        Self { kinds, general, trained_on: String::new() }.compile()
+        Self {
+            kinds,
+            general,
+            streams: [None, None],
+            has_anchors: false,
+            trained_on: String::new(),
+        }
+        .compile()
     }
 
     /// Finds out what must be computed; after every change of trees or weights.
     pub(crate) fn compile(mut self) -> Self {
         self.kinds.iter_mut().for_each(KindTables::compile);
+        self.has_anchors = self.kinds.iter().any(|kind| kind.plan.anchor != NONE);
+        self.streams.iter_mut().flatten().for_each(|stream| stream.compile());
         self
     }
 
@@ -105,6 +118,15 @@ impl Tables {
 
     /// Whether they are for values with these layouts.
     pub fn check(&self, layouts: &[Layout]) -> Result<(), TablesError> {
+        let suits = |(kind, layout): (&KindTables, &Layout)| kind.suits(layout);
+        let fits = self.kinds.len() == layouts.len() && self.kinds.iter().zip(layouts).all(suits);
+        if fits { Ok(()) } else { Err(TablesError::OtherGame) }
+    }
+}
+
+impl KindTables {
+    /// Whether they are for records of this layout.
+    pub(crate) fn suits(&self, layout: &Layout) -> bool {
         let suits = |(mode, word): (&Mode, &Word)| match *mode {
             Mode::Float { .. } => word.meaning == Meaning::Exact,
             Mode::Wraps { bits } => {
@@ -112,18 +134,12 @@ impl Tables {
             }
             Mode::Integer { .. } => word.meaning != Meaning::Exact,
         };
-        let fits = |(kind, layout): (&KindTables, &Layout)| {
-            kind.plan.fingerprint == layout.fingerprint()
-                && kind.words.len() == layout.len()
-                && kind.plan.modes.iter().zip(layout.words()).all(suits)
-                && kind.plan.has_rotation(layout)
-        };
-        let fits = self.kinds.len() == layouts.len() && self.kinds.iter().zip(layouts).all(fits);
-        if fits { Ok(()) } else { Err(TablesError::OtherGame) }
+        self.plan.fingerprint == layout.fingerprint()
+            && self.words.len() == layout.len()
+            && self.plan.modes.iter().zip(layout.words()).all(suits)
+            && self.plan.has_rotation(layout)
     }
-}
 
-impl KindTables {
     /// What moved goes on, what rested rests, and a surprise is about as large as the last change of speed.
     fn built_in(layout: &Layout) -> Self {
         let plan = Plan::new(layout);
@@ -131,6 +147,11 @@ impl KindTables {
             let word = &layout.words()[index];
             let mut weights = [0; INPUTS];
             weights[0] = if word.blend == Blend::Slide { WHOLE } else { 0 };
+            let is_place = plan.place != NONE && index.wrapping_sub(usize::from(plan.place)) < 3;
+            if is_place && plan.anchor != NONE {
+                // What is attached goes where its anchor goes.
+                (weights[0], weights[4]) = (0, WHOLE);
+            }
             WordTables {
                 regression: Regression::constant(weights),
                 numbers: built_in_numbers(),
@@ -223,7 +244,12 @@ fn built_in_numbers() -> NumberModel {
         nodes.extend([Node::leaf((size + 2) as u16), Node::leaf(0)]);
         open = nodes.len() - 1;
     }
-    NumberModel { tree: Tree { nodes }, leaves, details: stranger.details, detail_bits: stranger.detail_bits }
+    NumberModel {
+        tree: Tree { nodes },
+        leaves,
+        details: stranger.details,
+        detail_bits: stranger.detail_bits,
+    }
 }
 
 /// A surprise of about so many bits: the chance of more than that, and of more or less at each step from there.

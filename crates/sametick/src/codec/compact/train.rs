@@ -11,8 +11,9 @@ use super::tree::{
     UNSEEN, chance_of, class_of, detail_place,
 };
 use super::walk::{Lineage, Memory, Part, Port, Subject, Walk};
+use crate::entity::EntityId;
 use crate::record::Layout;
-use crate::table::Table;
+use crate::table::{Head, Table};
 use crate::word::Meaning;
 use grow::{Observed, grow};
 use regress::{Lessons, regress};
@@ -50,6 +51,50 @@ pub fn train(layouts: &[Layout], replay: Replay<'_>) -> Tables {
         tables.learn(*subject, samples);
     }
     tables.compile()
+}
+
+/// Records that came one after another, each coded against those before it in the same message.
+pub type Messages = [Vec<Vec<u32>>];
+
+/// Learns from what players asked for, the newest command of a message first, and from what happened, one event a
+/// message; each with its layout. What nothing was seen of stays as it is built in.
+pub fn train_streams(
+    mut tables: Tables,
+    commands: (&Layout, &Messages),
+    events: (&Layout, &Messages),
+) -> Tables {
+    for (stream, (layout, messages)) in tables.streams.iter_mut().zip([commands, events]) {
+        if !messages.is_empty() && !layout.is_empty() {
+            *stream = learn_stream(layout, messages).map(Box::new);
+        }
+    }
+    tables.compile()
+}
+
+/// A message is a run of snapshots of one entity.
+fn learn_stream(layout: &Layout, messages: &Messages) -> Option<super::tables::KindTables> {
+    let layouts = std::slice::from_ref(layout);
+    let head = Head { id: EntityId::new(0, 1)?, kind: 0 };
+    let table_of = |record: &[u32]| {
+        let mut table = Table::default();
+        table.place(head, layout).copy_from_slice(record);
+        table
+    };
+    let mut tables = train(layouts, &mut |learn| {
+        for message in messages {
+            let mut past = [(); 3].map(|()| Table::default());
+            for record in message {
+                let now = table_of(record);
+                let [base, before, earlier] = &past;
+                let lineage =
+                    Lineage { base, before: Some(before), earlier: Some(earlier), spans: [1; 3] };
+                learn(&lineage, &now);
+                past.rotate_right(1);
+                past[0] = now;
+            }
+        }
+    });
+    tables.kinds.pop()
 }
 
 fn collect(layouts: &[Layout], tables: &Tables, replay: Replay<'_>, collector: &mut Collector) {

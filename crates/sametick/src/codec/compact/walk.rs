@@ -103,7 +103,7 @@ pub(crate) struct Memory {
     keys: Vec<u8>,
     heads: Vec<(u16, Head)>,
     recent: Vec<[Recent; ROW_WORDS]>,
-    row: Box<Row>,
+    pub(super) row: Box<Row>,
     held: HeldModels,
 }
 
@@ -134,6 +134,8 @@ pub(crate) struct Walk<'a, P, R> {
 }
 
 const ONE: i32 = 1 << FRACTION_BITS;
+/// Who is attached to somebody is coded behind all who may be that.
+const ATTACHED_KEY: usize = KEYS - 2;
 /// From farther away nobody is taken along.
 const LED_MAX: i32 = 1 << 20;
 
@@ -364,6 +366,8 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
             let plan = &self.tables.kinds[usize::from(head.kind)].plan;
             let key = if plan.leads {
                 0
+            } else if plan.anchor != NONE && is_known(*slot, head) {
+                ATTACHED_KEY
             } else if !is_known(*slot, head) {
                 KEYS - 1
             } else {
@@ -391,7 +395,7 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
     }
 
     /// Codes one entity into the row; says whether it changed.
-    fn entity(
+    pub(super) fn entity(
         &mut self,
         slot: usize,
         head: Head,
@@ -414,6 +418,7 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
         let earlier = older(lineage.earlier, before);
         let mut entity = Entity {
             kind: head.kind,
+            id: head.id,
             plan,
             tables,
             layout,
@@ -430,6 +435,12 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
         entity.known[f::ACQUAINTANCE] = if is_known { i32::from(!was_visible) } else { 2 };
         entity.known[f::SPAN] = lineage.spans[0].min(64).cast_signed();
         entity.introduce(&self.memory.space, &lineage.spans, self.changed_lately);
+        if plan.anchor != NONE && plan.place != NONE {
+            // How far it will be taken along.
+            let by = self.anchor_of(&entity).map_or([0; 3], |anchor| anchor.by);
+            let far = by.iter().fold(0i32, |far, part| far.saturating_add(part.saturating_abs()));
+            entity.known[f::LEADER_DISTANCE] = far;
+        }
         let is_changed = truth.is_some_and(|truth| truth != base);
         let about = Subject { kind: Some(head.kind), part: Part::Changed };
         if is_known {
@@ -456,6 +467,12 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
         true
     }
 
+    /// How the one moved that an entity was attached to.
+    fn anchor_of(&self, entity: &Entity<'a>) -> Option<Motion> {
+        let id = EntityId::from_word(entity.base[usize::from(entity.plan.anchor)])?;
+        self.memory.space.moved(id)
+    }
+
     /// Codes the words of an entity that changed, and tells the space how it moved.
     fn words(&mut self, entity: &mut Entity<'a>) {
         let plan = entity.plan;
@@ -465,7 +482,9 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
         if has_place {
             let place = entity.motion.from;
             entity.rumour = self.memory.space.listen(&place, plan.radius);
-            if entity.known[f::LEADER_DISTANCE] < LED_MAX {
+            if plan.anchor != NONE {
+                entity.led = self.anchor_of(entity).map_or([0; 3], |anchor| anchor.leads(&place));
+            } else if entity.known[f::LEADER_DISTANCE] < LED_MAX {
                 entity.led = self.memory.space.led(&place);
             }
             entity.heed();
@@ -475,6 +494,9 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
         self.rare_words(entity, rare);
         has_place &= entity.motion.by != [0; 3] || entity.motion.turn != [0; 3];
         if has_place {
+            if self.tables.has_anchors {
+                self.memory.space.anchor(entity.id, entity.motion);
+            }
             if plan.leads && self.memory.space.leader.is_none() {
                 self.memory.space.leader = Some(entity.motion);
             } else if !plan.leads {

@@ -175,10 +175,7 @@ fn consider(
                     continue;
                 }
                 let saved = (whole - cost(&less) - cost(&more)) * observed.weight;
-                let gain = saved
-                    - SPLIT_BITS
-                    - 2.0 * distinct
-                    - worth * observed.weight;
+                let gain = saved - SPLIT_BITS - 2.0 * distinct - worth * observed.weight;
                 if gain > best.0 {
                     best = (gain, *feature, bin as u8);
                 }
