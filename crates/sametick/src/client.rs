@@ -113,8 +113,13 @@ impl<G: Game> Client<G> {
     /// Has the tables of the game's compact snapshots; without them a server that sends such sends plain ones.
     /// [`codec`](Client::codec) tells what came of it.
     pub fn with_tables(mut self, tables: impl Into<Arc<Tables>>) -> Self {
-        self.tables = Some(tables.into());
+        self.bring_tables(tables);
         self
+    }
+
+    /// The same of a client that is there, for the next game it is let into.
+    pub fn bring_tables(&mut self, tables: impl Into<Arc<Tables>>) {
+        self.tables = Some(tables.into());
     }
 
     /// Gets plain snapshots, whatever the server offers.

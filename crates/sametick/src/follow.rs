@@ -161,7 +161,8 @@ impl<G: Game> SnapshotClient<G> {
             wire,
             layouts,
             command_layout,
-            tables: ServerTables::new(loaded, offered.is_some()),
+            // Only compact parts ask what a table was built on.
+            tables: ServerTables::new(loaded, matches!(agreed, Agreed::Compact { .. })),
             seen: Table::default(),
             clock: Clock::new(tick_length, now),
             log: CommandLog::default(),

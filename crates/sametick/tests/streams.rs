@@ -51,7 +51,8 @@ fn named(seed: u64, index: usize) -> Named {
     let mut dice = Dice::new(seed, index as u64);
     Named {
         tick: Tick(70_000 + index as u32),
-        entity: EntityId::new(dice.below(4096) as usize, 1 + dice.below(300) as u32).expect("a name"),
+        entity: EntityId::new(dice.below(4096) as usize, 1 + dice.below(300) as u32)
+            .expect("a name"),
         ordinal: dice.below(3) as u8,
         is_saved: dice.below(5) == 0,
     }

@@ -154,7 +154,10 @@ impl KindTables {
             }
             WordTables {
                 regression: Regression::constant(weights),
-                numbers: built_in_numbers(),
+                numbers: built_in_numbers(
+                    stranger_leaf(word, layout.initial()[index]),
+                    is_place && plan.anchor != NONE,
+                ),
                 on_grid: FlagModel::constant(16_000),
                 code: WordCode::default(),
             }
@@ -174,6 +177,7 @@ impl KindTables {
         let last = plan.order[..usize::from(plan.lively)].last().map(|word| usize::from(*word));
         for (index, word) in self.words.iter_mut().enumerate() {
             let asked = word.numbers.tree.asked() | word.on_grid.tree.asked();
+            let asked = asked | word.regression.tree.asked();
             // The flag of those that rarely change looks at the word before it.
             let is_before = Some(index) == last || plan.rare().contains(&(index as u8));
             let asked = if is_before { asked | self.rare.tree.asked() } else { asked };
@@ -220,8 +224,39 @@ fn built_in_change() -> FlagModel {
 /// How many sizes of surprises are told apart.
 const SURPRISES: usize = 8;
 
-/// A number's surprise by who it is of, whether it moved, and how much its speed changed.
-fn built_in_numbers() -> NumberModel {
+/// Of a word that nothing is known of but its range: as often as not what it is at first, else about anything.
+fn stranger_leaf(word: &Word, initial: u32) -> [u16; LEAF_WORDS] {
+    let mut leaf = NumberModel::prior(0).leaves[0];
+    if word.meaning == Meaning::Exact {
+        return leaf;
+    }
+    for (class, chance) in leaf[1..CLASSES].iter_mut().enumerate() {
+        *chance = match class {
+            0 => HALF,
+            _ if class < word.bits as usize => 58_000,
+            _ => 2_000,
+        };
+    }
+    // Nothing is less than what is least.
+    if initial == 0 && !matches!(word.meaning, Meaning::Angle { .. }) {
+        leaf[CLASSES..].fill(1_000);
+    }
+    leaf
+}
+
+/// A number's surprise by who it is of, whether it moved, and how much its speed changed; but for what goes where
+/// another goes, which surprises nobody.
+fn built_in_numbers(stranger: [u16; LEAF_WORDS], is_led: bool) -> NumberModel {
+    let NumberModel { details, detail_bits, .. } = NumberModel::prior(0);
+    if is_led {
+        let nodes = vec![
+            Node { feature: f::ACQUAINTANCE as u8, threshold: 1, next: 1 },
+            Node::leaf(1),
+            Node::leaf(0),
+        ];
+        let leaves = vec![stranger, surprise(0, 5_500, 30_000)];
+        return NumberModel { tree: Tree { nodes }, leaves, details, detail_bits };
+    }
     // Strangers first, then what rested, then by the change of speed, each four times the one before.
     let mut nodes = vec![
         Node { feature: f::ACQUAINTANCE as u8, threshold: 1, next: 1 },
@@ -230,8 +265,7 @@ fn built_in_numbers() -> NumberModel {
         Node::leaf(1),
         Node::leaf(0),
     ];
-    let stranger = NumberModel::prior(0);
-    let mut leaves = vec![stranger.leaves[0], surprise(0, 5_500, 30_000)];
+    let mut leaves = vec![stranger, surprise(0, 5_500, 30_000)];
     let mut open = nodes.len() - 1;
     for size in 0..SURPRISES {
         leaves.push(surprise(size as u16, 27_000, 21_000));
@@ -244,12 +278,7 @@ fn built_in_numbers() -> NumberModel {
         nodes.extend([Node::leaf((size + 2) as u16), Node::leaf(0)]);
         open = nodes.len() - 1;
     }
-    NumberModel {
-        tree: Tree { nodes },
-        leaves,
-        details: stranger.details,
-        detail_bits: stranger.detail_bits,
-    }
+    NumberModel { tree: Tree { nodes }, leaves, details, detail_bits }
 }
 
 /// A surprise of about so many bits: the chance of more than that, and of more or less at each step from there.
