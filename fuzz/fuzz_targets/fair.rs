@@ -11,11 +11,12 @@ mod zoo;
 use crate::script::{Script, Seeded};
 use damage::damage;
 use sametick::codec::Wire;
-use sametick::codec::compact::Tables;
+use sametick::codec::compact::{Lineage, Tables, train};
 use sametick::{
     Audience, Client, ClientEvent, Delivery, EntityId, Fields, Game, Networked, PlayerId, Rates,
-    Server, Slots, Span, Time, Turn, View, World,
+    Server, Slots, Span, Table, Time, Turn, View, World,
 };
+use std::sync::{Arc, LazyLock};
 use tap::{SERVER, Tap};
 pub(crate) use zoo::Zoo;
 
@@ -129,6 +130,33 @@ pub(crate) enum Changed {
     Up,
 }
 
+/// Tables that were learned from a short session.
+static TRAINED: LazyLock<Arc<Tables>> = LazyLock::new(|| {
+    let (mut middle, wire) = (Middle::new(0x40), Wire::of::<Fair>());
+    let (mut views, mut wishes, mut calls) = (Vec::new(), Vec::new(), Vec::new());
+    for step in 0..120_u32 {
+        let aim = (step % 7) as f32 * 0.5 - 1.5;
+        let wish = Wish { aim, call: step % 5 == 0, plant: step % 9 == 0 };
+        wishes.push(wire.commands().record(&wish));
+        calls.push(vec![wire.events().record(&Call { loud: (step % 10) as u8 })]);
+        middle.tap.client.command(wish);
+        middle.step(Span::millis(20), Changed::Down, &mut Script(&[]));
+        let mut table = Table::default();
+        wire.view::<Fair>(middle.tap.server.world(), &20, PlayerId(0), &mut table);
+        views.push(table);
+    }
+    let tables = train::train(wire.layouts(), &mut |learn| {
+        for four in views.windows(4) {
+            let [earlier, before, base, now] = four else { continue };
+            let (before, earlier, spans) = (Some(before), Some(earlier), [1; 3]);
+            learn(&Lineage { base, before, earlier, spans }, now);
+        }
+    });
+    let messages: Vec<_> = wishes.windows(4).map(<[_]>::to_vec).collect();
+    let (commands, events) = ((wire.commands(), &messages[..]), (wire.events(), &calls[..]));
+    Arc::new(train::train_streams(tables, commands, events))
+});
+
 pub(crate) struct Middle {
     pub tap: Tap<Server<Fair>, Client<Fair>>,
     maps: u64,
@@ -148,11 +176,15 @@ impl Middle {
             ..View::default()
         };
         let mut server = Server::open(map, 3, rates, now, &mut random);
+        let mut client = Client::open(SERVER, map, view, now, &mut random);
         if options & 32 != 0 {
-            let tables = Tables::built_in(Wire::of::<Fair>().layouts());
-            server.use_tables(tables).expect("they are of this game");
+            // Those that were trained on half of the maps, those that are built in on the others.
+            let built_in = || Arc::new(Tables::built_in(Wire::of::<Fair>().layouts()));
+            let is_trained = options & 64 != 0;
+            let tables = if is_trained { Arc::clone(&TRAINED) } else { built_in() };
+            server.use_tables(Arc::clone(&tables)).expect("they are of this game");
+            client = client.with_tables(tables);
         }
-        let client = Client::open(SERVER, map, view, now, &mut random);
         let mut middle = Self { tap: Tap::new(server, client, random), maps: map };
         let nothing = &mut Script(&[]);
         (0..6).for_each(|_| middle.step(Span::millis(20), Changed::Down, nothing));

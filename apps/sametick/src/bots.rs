@@ -79,6 +79,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         plays_for: (options.seconds > 0).then(|| Span::seconds(options.seconds.into())),
         tables: options.tables.as_deref().map(tables::read).transpose()?,
         reads_compact: options.codec != Some(Codec::Plain),
+        needs_compact: options.codec == Some(Codec::Compact),
     };
     let summary = if options.crowd { crew.crowd(&stop)? } else { crew.play(&stop)? };
     if summary.joined() == 0 && !stop.is_asked() {

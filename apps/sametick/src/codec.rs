@@ -80,13 +80,17 @@ fn run_train(options: &Train) -> anyhow::Result<()> {
         footage.layouts.iter().map(sametick::Layout::fingerprint).collect()
     };
     let game = fingerprints(first);
-    ensure!(
-        all.iter().all(|footage| fingerprints(footage) == game),
-        "the recordings are of different games"
-    );
+    for (path, footage) in options.recordings.iter().zip(&all) {
+        ensure!(
+            fingerprints(footage) == game,
+            "{} is of another game than {}: tables are of one",
+            path.display(),
+            options.recordings[0].display()
+        );
+    }
     let ages = if options.age.is_empty() { vec![usual_age(first)] } else { options.age.clone() };
     let share = 0.0..options.first;
-    let tables = train::train(&layouts, &mut |learn| {
+    let mut tables = train::train(&layouts, &mut |learn| {
         for age in &ages {
             for footage in &mut all {
                 footage
@@ -94,6 +98,19 @@ fn run_train(options: &Train) -> anyhow::Result<()> {
             }
         }
     });
+    if let Some(wire) = all.iter().find_map(|footage| Some(footage.streams.as_ref()?.wire.clone()))
+    {
+        let recorded = || all.iter().filter_map(|footage| footage.streams.as_ref());
+        let commands: Vec<_> = recorded()
+            .flat_map(|recorded| first_share(&recorded.commands, options.first).to_vec())
+            .collect();
+        let events: Vec<_> = recorded()
+            .flat_map(|recorded| first_share(&recorded.events, options.first))
+            .map(|(_, event)| vec![event.clone()])
+            .collect();
+        let (commands, events) = ((wire.commands(), &commands[..]), (wire.events(), &events[..]));
+        tables = train::train_streams(tables, commands, events);
+    }
     let names = options
         .recordings
         .iter()
@@ -116,6 +133,10 @@ fn run_train(options: &Train) -> anyhow::Result<()> {
     crate::print(&text)
 }
 
+fn first_share<T>(all: &[T], share: f64) -> &[T] {
+    &all[..((all.len() as f64 * share) as usize).min(all.len())]
+}
+
 fn run_explain(options: &Explain) -> anyhow::Result<()> {
     let mut footage = Footage::open(&options.recording)?;
     let tables = match &options.tables {
@@ -132,14 +153,33 @@ fn run_explain(options: &Explain) -> anyhow::Result<()> {
         snapshots += 1;
     });
     ensure!(snapshots > 0, "there is no snapshot to explain");
-    let mut rows = costs.rows(&layouts);
+    let mut rows = costs.rows(&layouts, &footage.kinds);
     rows.sort_by(|left, right| right.bits.total_cmp(&left.bits));
+    let all = rows.len();
+    rows.retain(|row| row.bits / 8.0 / f64::from(snapshots) >= SHOWN_BYTES_MIN);
+    let left_out = all - rows.len();
     if let Some(path) = &options.svg {
         std::fs::write(path, picture(&rows, f64::from(snapshots)))
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
-    crate::print(&table(&rows, f64::from(snapshots))?)
+    let tables = compact.tables();
+    let named = match tables.trained_on() {
+        "" => "built in".to_owned(),
+        trained_on => format!("{:016x}, trained on {trained_on}", tables.hash()),
+    };
+    let mut text = format!(
+        "{}: {snapshots} snapshots, base {age} old, tables {named}\n",
+        options.recording.display()
+    );
+    text += &table(&rows, f64::from(snapshots))?;
+    if left_out > 0 {
+        writeln!(text, "{left_out} more cost less than {SHOWN_BYTES_MIN} bytes a snapshot each.")?;
+    }
+    crate::print(&text)
 }
+
+/// What costs less is counted, and not shown.
+const SHOWN_BYTES_MIN: f64 = 0.001;
 
 fn table(rows: &[Cost], snapshots: f64) -> anyhow::Result<String> {
     let total: f64 = rows.iter().map(|row| row.bits).sum();

@@ -49,6 +49,8 @@ pub(crate) struct Crew {
     /// For a server that sends compact snapshots, and whether it is let.
     pub(crate) tables: Option<Arc<Tables>>,
     pub(crate) reads_compact: bool,
+    /// Whether nobody plays unless all snapshots are.
+    pub(crate) needs_compact: bool,
 }
 
 impl Crew {
@@ -96,7 +98,8 @@ impl Crew {
             }
             let is_empty = coming.peek().is_none() && players.iter().all(Player::is_over);
             let is_hopeless = end != Time::MAX && players.iter().all(|player| !player.has_joined());
-            if now >= end || stop.is_asked() || is_empty || is_hopeless {
+            let is_refused = self.needs_compact && players.iter().any(Player::is_told_plainly);
+            if now >= end || stop.is_asked() || is_empty || is_hopeless || is_refused {
                 break;
             }
             let knock = coming.peek().map_or(Time::MAX, |index| knocks_at(*index));

@@ -147,6 +147,7 @@ impl Rules {
             plays_for: None,
             tables: None,
             reads_compact: true,
+            needs_compact: false,
         }
     }
 

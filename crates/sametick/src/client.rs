@@ -13,7 +13,7 @@ use crate::game::Game;
 use crate::health::{Observation, PACE, Pace};
 use crate::peer::Peer;
 use crate::secure::{ClientToken, Denial, Random, TlsSession};
-use crate::serve::{EVENT, EVENTS, SNAPSHOT, WELCOME};
+use crate::serve::{CODED_EVENT, CODED_EVENTS, EVENT, EVENTS, SNAPSHOT, WELCOME};
 use crate::server::OPEN_PROTOCOL;
 use crate::succession::{CHARGE, ORDER, REIGN, Route, STATE};
 use crate::time::{Span, Time};
@@ -113,8 +113,13 @@ impl<G: Game> Client<G> {
     /// Has the tables of the game's compact snapshots; without them a server that sends such sends plain ones.
     /// [`codec`](Client::codec) tells what came of it.
     pub fn with_tables(mut self, tables: impl Into<Arc<Tables>>) -> Self {
-        self.tables = Some(tables.into());
+        self.bring_tables(tables);
         self
+    }
+
+    /// The same of a client that is there, for the next game it is let into.
+    pub fn bring_tables(&mut self, tables: impl Into<Arc<Tables>>) {
+        self.tables = Some(tables.into());
     }
 
     /// Gets plain snapshots, whatever the server offers.
@@ -444,10 +449,16 @@ impl<G: Game> Client<G> {
                 self.pace = pace.map(|pace| (now, pace)).or(self.pace);
                 pace.is_some()
             }
-            (EVENT, Half::Playing(half)) => half.read_event(message).is_ok(),
-            (EVENTS, Half::Playing(half)) => half.read_events(message).is_ok(),
+            (EVENT | CODED_EVENT, Half::Playing(half)) => {
+                half.read_event(message, *kind == CODED_EVENT).is_ok()
+            }
+            (EVENTS | CODED_EVENTS, Half::Playing(half)) => {
+                half.read_events(message, *kind == CODED_EVENTS).is_ok()
+            }
             // Until the content is there, nothing can be made of it.
-            (SNAPSHOT | EVENTS | COMPACT.., Half::Waiting(_)) => self.welcome.is_some(),
+            (SNAPSHOT | EVENTS | CODED_EVENT | CODED_EVENTS | COMPACT.., Half::Waiting(_)) => {
+                self.welcome.is_some()
+            }
             _ => false,
         };
         self.malformed += u64::from(!read);

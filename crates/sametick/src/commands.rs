@@ -1,9 +1,11 @@
 //! What players ask for, tick by tick: kept until the server has it, executed once, never waited for.
 
 use crate::bits::{BitReader, BitWriter, Malformed};
+use crate::codec::compact::stream::Streams;
 use crate::delta::{self, SEQUENCE_RECORDS_MAX};
 use crate::fields::Networked;
 use crate::game::Game;
+use crate::received::nearest_of;
 use crate::record::{Layout, Row, settle};
 use crate::sight::Moment;
 use crate::view::Others;
@@ -74,10 +76,20 @@ impl<C: Networked> CommandLog<C> {
         layout: &Layout,
         received: Tick,
         others: Option<Others>,
+        streams: Option<&mut Streams>,
     ) {
         let unknown = self.commands.iter().filter(|(tick, _, _)| *tick > received).count();
         let count = unknown.clamp(1, REPEATED_COMMANDS_MAX).min(self.commands.len());
-        bits.write(u64::from(self.commands.back().map_or(0, |(tick, _, _)| tick.0)), 32);
+        let newest = self.commands.back().map_or(0, |(tick, _, _)| tick.0);
+        if streams.is_some() {
+            bits.write_bool(count > 0);
+            if count == 0 {
+                return;
+            }
+            bits.write(u64::from(newest) % (1 << NEWEST_BITS), NEWEST_BITS);
+        } else {
+            bits.write(u64::from(newest), 32);
+        }
         let newest_first = self.commands.iter().rev().take(count);
         if let Some(others) = others {
             let with_ahead = matches!(others, Others::Extrapolated { .. });
@@ -92,7 +104,10 @@ impl<C: Networked> CommandLog<C> {
         }
         let records: Vec<Vec<u32>> =
             newest_first.map(|(_, command, _)| layout.record(command)).collect();
-        delta::write_sequence(bits, layout, records.iter().map(Vec::as_slice));
+        match streams {
+            Some(streams) => bits.write_bytes(&streams.write_commands(&records)),
+            None => delta::write_sequence(bits, layout, records.iter().map(Vec::as_slice)),
+        }
     }
 
     fn entry(&self, tick: Tick) -> Option<&(Tick, C, Moment)> {
@@ -100,6 +115,32 @@ impl<C: Networked> CommandLog<C> {
         self.commands.get(tick.0.checked_sub(first.0)? as usize)
     }
 }
+
+/// Of the newest command's tick, the low bits that are told where commands are coded: a minute of the fastest ticks.
+const NEWEST_BITS: u32 = 16;
+
+/// Reads the tick of the newest command: one near `around`, or none if no command is told.
+pub(crate) fn read_newest(bits: &mut BitReader<'_>, around: Tick) -> Option<Tick> {
+    let is_told = bits.read_bool();
+    is_told.then(|| {
+        let low = bits.read(NEWEST_BITS) as u32;
+        Tick(nearest_of(u64::from(around.0), low, NEWEST_BITS) as u32)
+    })
+}
+
+/// Reads all that is left of a message, coded commands, but for the padding of its last byte.
+pub(crate) fn read_coded<'a>(
+    bits: &mut BitReader<'_>,
+    streams: &'a mut Streams,
+) -> Result<&'a [Vec<u32>], Malformed> {
+    let mut coded = [0; CODED_BYTES_MAX];
+    let coded = coded.get_mut(..bits.bits_left() / 8).ok_or(Malformed)?;
+    bits.read_bytes(coded);
+    if bits.failed() { Err(Malformed) } else { streams.read_commands(coded) }
+}
+
+/// No message is longer.
+const CODED_BYTES_MAX: usize = 2048;
 
 /// Moments come with a count of their own, in front: commands that are known are not read to their end.
 const MOMENTS_BITS: u32 = 6;
@@ -206,6 +247,30 @@ impl<C: Networked> CommandQueue<C> {
         let first = newest.checked_sub(count as u32 - 1).ok_or(Malformed)?;
         let known = self.newest.0;
         Ok((newest > known).then(|| Tick(first.max(known + 1))))
+    }
+
+    /// The same of commands that were coded: these records, the newest first.
+    pub(crate) fn sort_out(
+        &self,
+        layout: &Layout,
+        newest: Tick,
+        records: &[Vec<u32>],
+        commands: &mut Vec<(Tick, C)>,
+    ) -> Result<Option<Tick>, Malformed> {
+        commands.clear();
+        for (back, record) in records.iter().enumerate() {
+            let tick = Tick(newest.0.checked_sub(back as u32).ok_or(Malformed)?);
+            match self.place_of(tick) {
+                // Whoever has one has those before it.
+                Place::Known => break,
+                Place::Wanted => commands.push((tick, layout.value(record))),
+                Place::TooFarAhead => {}
+            }
+        }
+        let count = u32::try_from(records.len()).map_err(|_| Malformed)?;
+        let first = newest.0.checked_sub(count.saturating_sub(1)).ok_or(Malformed)?;
+        let known = self.newest.0;
+        Ok((newest.0 > known).then(|| Tick(first.max(known + 1))))
     }
 
     /// Takes in what [`read`](CommandQueue::read) gave, once the whole message is known to be well formed.

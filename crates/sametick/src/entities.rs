@@ -8,6 +8,10 @@ use crate::table::{Head, Table};
 pub trait Entities: Clone {
     /// The number of its kind, from 0.
     fn kind(&self) -> u8;
+    /// What its kinds are called, by number.
+    fn kind_names() -> &'static [&'static str] {
+        &[]
+    }
     /// The default entity of a kind; none if there is no such kind.
     fn default_of(kind: u8) -> Option<Self>;
     /// A layout for each kind, in the order of their numbers.
@@ -90,6 +94,10 @@ macro_rules! entities {
                 #[allow(non_camel_case_types, clippy::enum_variant_names)]
                 enum Number { $($kind),+ }
                 match self { $(Self::$kind(_) => Number::$kind as u8),+ }
+            }
+
+            fn kind_names() -> &'static [&'static str] {
+                &[$(stringify!($kind)),+]
             }
 
             fn default_of(kind: u8) -> Option<Self> {

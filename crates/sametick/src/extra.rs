@@ -286,7 +286,7 @@ impl<G: Game> Part<G> {
             write_others(bits, view.others);
         }
         let others = welcome.rewinds.then_some(view.others);
-        self.log.write(bits, &self.layout, self.received, others);
+        self.log.write(bits, &self.layout, self.received, others, None);
         let message = bits.finish().ok().filter(|message| message.len() <= budget_bytes);
         self.has_news = message.is_none();
         message

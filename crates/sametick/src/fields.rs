@@ -58,6 +58,11 @@ pub enum Relation {
     },
     /// See [`Fields::leads`].
     Leads,
+    /// See [`Fields::attached_to`].
+    AttachedTo {
+        /// The field that names whom to.
+        anchor: &'static str,
+    },
     /// See [`Fields::tag`].
     Tag {
         /// The field.
@@ -143,6 +148,34 @@ pub trait Fields: Sized {
     #[inline(always)]
     fn leads(&mut self) {
         self.relate(Relation::Leads);
+    }
+
+    /// This one goes where the entity goes that the field `anchor` names: a flag with its carrier, a weapon with its
+    /// hand. It is coded behind it, and what is told of its place, which [`near`](Fields::near) names, is only where it
+    /// did not follow.
+    ///
+    /// ```
+    /// use sametick::codec::compact::Hint;
+    /// use sametick::{EntityId, Fields, Layout, Networked, Precision};
+    ///
+    /// #[derive(Clone, Default)]
+    /// struct Flag { place: [f32; 3], carrier: Option<EntityId> }
+    ///
+    /// impl Networked for Flag {
+    ///     fn fields<F: Fields>(&mut self, f: &mut F) {
+    ///         f.exacts("place", &mut self.place).shown_each(-50.0..=50.0, 0.01);
+    ///         f.entity("carrier", &mut self.carrier);
+    ///         f.near("place", 200);
+    ///         f.attached_to("carrier");
+    ///     }
+    /// }
+    ///
+    /// let layout = Layout::of::<Flag>(Precision::Shown);
+    /// assert_eq!(layout.hints()[1], Hint::AttachedTo { word: 3 });
+    /// ```
+    #[inline(always)]
+    fn attached_to(&mut self, anchor: &'static str) {
+        self.relate(Relation::AttachedTo { anchor });
     }
 
     /// What the other fields do depends on what the field `name` is, such as a weapon or a state.

@@ -8,6 +8,7 @@ use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::clock::Clock;
 use crate::codec::Agreed;
 use crate::codec::compact::part::{COMPACT, Said};
+use crate::codec::compact::stream::Streams;
 use crate::codec::compact::{Compact, Tables};
 use crate::commands::CommandLog;
 use crate::entities::{Entities, Layouts};
@@ -53,6 +54,8 @@ pub(crate) struct SnapshotClient<G: Game> {
     /// How snapshots come, and what reads them if that is not plain.
     pub(crate) agreed: Agreed,
     compact: Option<Box<Compact>>,
+    /// What codes commands and events then.
+    streams: Option<Box<Streams>>,
     is_offered: bool,
     pub(crate) layouts: Layouts,
     wire: WireLayouts,
@@ -136,6 +139,8 @@ impl<G: Game> SnapshotClient<G> {
         let loaded = loaded::<G>(&content, &layouts);
         let wire = WireLayouts::new(&layouts);
         let (agreed, tables) = Agreed::on(offered, tables, wire.all());
+        let command_layout = Layout::of::<G::Command>(Precision::State);
+        let event_layout = Layout::of::<G::Event>(Precision::State);
         let mut predicted = World::default();
         predicted.set_predicts(me);
         Ok(Self {
@@ -148,12 +153,16 @@ impl<G: Game> SnapshotClient<G> {
             trusted,
             rewinds,
             agreed,
+            streams: tables
+                .as_ref()
+                .map(|tables| Box::new(Streams::new(tables, &command_layout, &event_layout))),
             compact: tables.map(|tables| Box::new(Compact::new(tables))),
             is_offered: offered.is_some(),
             wire,
             layouts,
-            command_layout: Layout::of::<G::Command>(Precision::State),
-            tables: ServerTables::new(loaded, offered.is_some()),
+            command_layout,
+            // Only compact parts ask what a table was built on.
+            tables: ServerTables::new(loaded, matches!(agreed, Agreed::Compact { .. })),
             seen: Table::default(),
             clock: Clock::new(tick_length, now),
             log: CommandLog::default(),
@@ -173,7 +182,7 @@ impl<G: Game> SnapshotClient<G> {
             owners: Vec::new(),
             names: VecDeque::new(),
             commands: Vec::new(),
-            event_layout: Layout::of::<G::Event>(Precision::State),
+            event_layout,
             effects: Effects::default(),
             repeated: 0,
             repredicted_ticks: 0,
@@ -258,10 +267,17 @@ impl<G: Game> SnapshotClient<G> {
     }
 
     /// Takes in an event.
-    pub(crate) fn read_event(&mut self, message: &[u8]) -> Result<(), Malformed> {
+    pub(crate) fn read_event(&mut self, message: &[u8], is_coded: bool) -> Result<(), Malformed> {
         let mut bits = BitReader::new(message);
         if bits.read(8) as u8 != self.game_id {
             // Of the game before: its entities' names mean others now.
+            return Ok(());
+        }
+        if is_coded {
+            let streams = self.streams.as_deref_mut().ok_or(Malformed)?;
+            let (named, record) = streams.read_event(bits.rest(), self.newest_tick)?;
+            let event = self.event_layout.value(record);
+            self.effects.tell(named.key(G::event_kind(&event)), named.is_saved, event);
             return Ok(());
         }
         let (key, is_saved, event) =
@@ -272,10 +288,14 @@ impl<G: Game> SnapshotClient<G> {
     }
 
     /// Takes in several, each with its length before it.
-    pub(crate) fn read_events(&mut self, mut message: &[u8]) -> Result<(), Malformed> {
+    pub(crate) fn read_events(
+        &mut self,
+        mut message: &[u8],
+        is_coded: bool,
+    ) -> Result<(), Malformed> {
         while let Some((length, rest)) = message.split_first() {
             let (event, rest) = rest.split_at_checked(usize::from(*length)).ok_or(Malformed)?;
-            self.read_event(event)?;
+            self.read_event(event, is_coded)?;
             message = rest;
         }
         Ok(())
@@ -334,7 +354,8 @@ impl<G: Game> SnapshotClient<G> {
             authority::write(&mut self.bits, &self.layouts.state, claims);
         }
         let others = self.rewinds.then_some(self.view.others);
-        self.log.write(&mut self.bits, &self.command_layout, self.received, others);
+        let streams = self.streams.as_deref_mut();
+        self.log.write(&mut self.bits, &self.command_layout, self.received, others, streams);
         let message = self.bits.finish().ok().filter(|message| message.len() <= budget_bytes);
         self.has_news = message.is_none();
         message

@@ -5,7 +5,8 @@ use crate::authority::{self, CLAIMS_MAX, Claim, Decisions, Trust};
 use crate::births::Births;
 use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::changes::Changes;
-use crate::commands::{AHEAD_TICKS_MAX, CommandQueue, read_moments};
+use crate::codec::compact::stream::Streams;
+use crate::commands::{AHEAD_TICKS_MAX, CommandQueue, read_coded, read_moments, read_newest};
 use crate::entities::Layouts;
 use crate::game::{EventKey, Game, Sight, Sights, Turn, Verdict};
 use crate::others;
@@ -51,6 +52,9 @@ pub(crate) const SNAPSHOT: u8 = 1;
 pub(crate) const EVENT: u8 = 2;
 /// Several events that may be lost, each with its length before it: 3 to 6 are succession's.
 pub(crate) const EVENTS: u8 = 7;
+/// The same with the compact codec: 8 is a server's pace.
+pub(crate) const CODED_EVENT: u8 = 9;
+pub(crate) const CODED_EVENTS: u8 = 10;
 
 /// A snapshot names the low bits of its tick: enough for hours of silence.
 pub(crate) const TICK_BITS: u32 = 24;
@@ -121,6 +125,8 @@ pub(crate) struct SnapshotServer<G: Game> {
     recorder: Option<Box<Recorder>>,
     /// If snapshots are compact for those who can read that.
     pub(crate) teller: Option<Box<Teller>>,
+    /// What codes commands and events for those who have the tables of these names.
+    streams: Vec<(u64, Streams)>,
 }
 
 struct Player<G: Game> {
@@ -208,6 +214,7 @@ impl<G: Game> SnapshotServer<G> {
             claims: VecDeque::new(),
             recorder: None,
             teller: None,
+            streams: Vec::new(),
         }
     }
 
@@ -244,25 +251,42 @@ impl<G: Game> SnapshotServer<G> {
             }
             claimed = Some(authority::read(&mut bits, &self.layouts.state).ok_or(Malformed)?);
         }
-        let tick = Tick(bits.read(32) as u32);
-        if tells {
+        let now_tick = self.world.tick();
+        let tick = match has_tables {
+            true => read_newest(&mut bits, now_tick),
+            false => Some(Tick(bits.read(32) as u32)),
+        };
+        if let Some(tick) = tick.filter(|_| tells) {
             self.moments_read.clear();
             read_moments(&mut bits, tick, &mut self.moments_read);
         }
-        let Self { command_layout, command_row, commands_read, .. } = self;
-        let first_new =
-            player.commands.read(&mut bits, command_layout, tick, command_row, commands_read);
+        let Self { command_layout, command_row, commands_read, streams, .. } = self;
+        let first_new = match tick {
+            Some(tick) if has_tables => {
+                let streams = streams.iter_mut().find(|(name, _)| Some(*name) == player.offered);
+                let (_, streams) = streams.ok_or(Malformed)?;
+                let records = read_coded(&mut bits, streams)?;
+                player.commands.sort_out(command_layout, tick, records, commands_read)
+            }
+            Some(tick) => {
+                player.commands.read(&mut bits, command_layout, tick, command_row, commands_read)
+            }
+            None => {
+                commands_read.clear();
+                Ok(None)
+            }
+        };
         bits.finish()?;
         let first_new = first_new?;
         player.commands.take(&mut self.commands_read);
-        if tells {
+        if tells && tick.is_some() {
             player.others = others;
             let early = micros_until(self.next_tick_at, now);
             let length = self.rates.tick_length.as_micros() as i64;
             let next = i64::from(self.world.tick().0) + 1;
             player.take_moments(&self.moments_read, |of| early + (i64::from(of.0) - next) * length);
         }
-        if let Some(claimed) = claimed {
+        if let Some((claimed, tick)) = claimed.zip(tick) {
             player.claims.push(tick, claimed);
         }
         player.snapshot_every = every.max(self.rates.ticks_per_snapshot);
@@ -552,7 +576,8 @@ impl<G: Game> SnapshotServer<G> {
         // A recording is of one match.
         self.finish_recording();
         let (recorder, teller) = (self.recorder.take(), self.teller.take());
-        *self = Self { game_id, recorder, teller, ..next };
+        let streams = std::mem::take(&mut self.streams);
+        *self = Self { game_id, recorder, teller, streams, ..next };
         players.into_iter().map(|player| (player, self.join(player))).collect()
     }
 

@@ -10,7 +10,7 @@ use crate::peer::Peer;
 use crate::rates::Rates;
 use crate::replay::Recording;
 use crate::secure::{ConnectionId, GateConfig, Past, Random, TlsSession, TokenKey, is_handshake};
-use crate::serve::{EVENTS, SnapshotServer, WELCOME};
+use crate::serve::{CODED_EVENT, CODED_EVENTS, EVENTS, SnapshotServer, WELCOME};
 use crate::succession::{Hosting, Stage};
 use crate::time::{Span, Time};
 use crate::world::{PlayerId, World};
@@ -542,6 +542,11 @@ fn send_events(listener: &mut Listener, now: Time, to: ConnectionId, events: &[(
         }
     };
     for (is_reliable, message) in events {
+        let kind = if message[0] == CODED_EVENT { CODED_EVENTS } else { EVENTS };
+        if together[0] != kind {
+            flush(&mut together, listener);
+            together[0] = kind;
+        }
         // All but its kind.
         let event = &message[1..];
         let length = u8::try_from(event.len()).ok().filter(|_| !is_reliable);

@@ -390,7 +390,7 @@ fn damaged_messages_of_a_game_are_refused_or_lawful_and_never_a_panic() {
             None => simulation.server.read(now, PlayerId(*from as u16), &damaged).is_err(),
             Some(client) => {
                 let client = &mut simulation.clients[*client];
-                let event = client.read_event(&damaged).is_err();
+                let event = client.read_event(&damaged, false).is_err();
                 client.read(now, simulation.delay, &damaged).is_err() && event
             }
         };

@@ -7,7 +7,7 @@ use crate::list::List;
 #[cfg(debug_assertions)]
 use crate::record::Layout;
 use crate::record::{Precision, ROW_WORDS, Row};
-use crate::word::Word;
+use crate::word::{Meaning, Word};
 
 /// Fills a row with the value's words; never writes to the value.
 pub(crate) struct Gather<'a, const SHOWN: bool> {
@@ -323,6 +323,12 @@ impl Fields for Describe {
                 let (first, count) = self.find(place);
                 assert!(count == 3, "the field {place} is no place: it has {count} words");
                 self.hints.push(Hint::Near { first, radius: steps });
+            }
+            Relation::AttachedTo { anchor } => {
+                let (word, count) = self.find(anchor);
+                let is_name = count == 1 && self.words[word].meaning == Meaning::Reference;
+                assert!(is_name, "the field {anchor} names no entity");
+                self.hints.push(Hint::AttachedTo { word });
             }
             Relation::Leads => self.hints.push(Hint::Leads),
             Relation::Tag { name } => self.hints.push(Hint::Tag { word: self.find(name).0 }),

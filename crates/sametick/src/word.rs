@@ -170,15 +170,22 @@ impl Word {
     }
 
     /// Whether `word` can stand here: nothing else is ever written, so nothing else is read.
-    #[inline]
+    #[inline(always)]
     pub fn admits(&self, word: u32) -> bool {
-        word <= self.max
-            && match self.meaning {
-                Meaning::Exact => f32::from_bits(word).is_finite(),
-                Meaning::SmallFloat(float) => float.to_word(float.to_value(word)) == word,
-                Meaning::Reference => EntityId::to_word(EntityId::from_word(word)) == word,
-                _ => true,
-            }
+        use Meaning::{Exact, Reference, SmallFloat};
+        let is_particular = matches!(self.meaning, Exact | SmallFloat(_) | Reference);
+        word <= self.max && (!is_particular || self.admits_particular(word))
+    }
+
+    /// Whether a word within its range is one that is written.
+    #[inline(never)]
+    fn admits_particular(&self, word: u32) -> bool {
+        match self.meaning {
+            Meaning::Exact => f32::from_bits(word).is_finite(),
+            Meaning::SmallFloat(float) => float.to_word(float.to_value(word)) == word,
+            Meaning::Reference => EntityId::to_word(EntityId::from_word(word)) == word,
+            _ => true,
+        }
     }
 
     /// The word as a person would write it.

@@ -1,11 +1,12 @@
 //! `bench codec --codec compact`: what snapshots cost with frozen tables, beside plain in the same run.
 
-use super::footage::{Footage, Shot};
+use super::footage::{Footage, Recorded, Shot};
 use anyhow::{Context, ensure};
 use sametick::Table;
 use sametick::bits::{BitReader, BitWriter};
-use sametick::codec::compact::{Compact, Tables};
+use sametick::codec::compact::{Compact, Streams, Tables};
 use sametick::codec::plain;
+use sametick::delta;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -53,7 +54,12 @@ pub(crate) fn run(asked: &Asked<'_>) -> anyhow::Result<()> {
     let mut sums = Sums { verified: true, ..Sums::default() };
     footage.play(age, asked.skip_first..1.0, &mut |shot| sums.add(&mut compact, &layouts, shot));
     ensure!(sums.snapshots > 0, "there is no snapshot to measure");
-    let figures = sums.figures(footage.header_bytes);
+    let mut figures = sums.figures(footage.header_bytes);
+    if let Some(recorded) = &footage.streams {
+        let (streams, verified) = stream_figures(recorded, &mut compact, asked.skip_first)?;
+        figures.extend(streams);
+        sums.verified &= verified;
+    }
     let named = Named { hash, trained_on: &trained_on, age, format: footage.format };
     if asked.json {
         super::print(&format!("{}\n", as_json(asked, &sums, &figures, &named)))?;
@@ -108,7 +114,7 @@ fn as_text(asked: &Asked<'_>, figures: &[(&str, f64)], named: &Named<'_>) -> Str
         if named.trained_on.is_empty() { "nothing: built in" } else { named.trained_on };
     format!(
         "{}: {} snapshots of {}, base {} old, tables {:016x} trained on {trained_on}\n{}{}\
-         {} bytes of header are counted in these.\n",
+         {} bytes of header are counted in these.\n{}",
         asked.data.display(),
         figure("snapshots_count"),
         named.format,
@@ -117,7 +123,59 @@ fn as_text(asked: &Asked<'_>, figures: &[(&str, f64)], named: &Named<'_>) -> Str
         row("compact", ""),
         row("plain", "plain_"),
         figure("header_bytes"),
+        if figure("commands_bytes_per_message") > 0.0 {
+            format!(
+                "commands {:.2} bytes a message, plain {:.2}; events {:.2} bytes each, plain {:.2}\n",
+                figure("commands_bytes_per_message"),
+                figure("plain_commands_bytes_per_message"),
+                figure("event_bytes"),
+                figure("plain_event_bytes"),
+            )
+        } else {
+            String::new()
+        },
     )
+}
+
+/// What a client's commands and an event take, compact and plain, and whether all came back.
+fn stream_figures(
+    recorded: &Recorded,
+    compact: &mut Compact,
+    skip_first: f64,
+) -> anyhow::Result<(Vec<(&'static str, f64)>, bool)> {
+    let (commands, events) = (recorded.wire.commands(), recorded.wire.events());
+    let mut streams = Streams::new(compact.tables(), commands, events);
+    let (mut sums, mut verified) = ([0usize; 4], true);
+    let behind = |count: usize| (count as f64 * skip_first) as usize;
+    let messages = &recorded.commands[behind(recorded.commands.len())..];
+    for message in messages {
+        let coded = streams.write_commands(message);
+        verified &= streams.read_commands(&coded).is_ok_and(|records| records == message);
+        let mut bits = BitWriter::growing(MESSAGE_BYTES_MAX);
+        delta::write_sequence(&mut bits, commands, message.iter().map(Vec::as_slice));
+        // The newest tick's bits are among these: a flag and 16, or 32.
+        sums[0] += 17 + 8 * coded.len();
+        sums[1] += 32 + bits.bits_written();
+    }
+    let happened = &recorded.events[behind(recorded.events.len())..];
+    for (named, record) in happened {
+        let coded = streams.write_event(*named, record.clone());
+        let read = streams.read_event(&coded, named.tick);
+        verified &= read.is_ok_and(|read| read == (*named, &record[..]));
+        let mut bits = BitWriter::growing(MESSAGE_BYTES_MAX);
+        delta::write(&mut bits, events, events.initial(), record);
+        // What names an event: its tick, its entity, its ordinal, and whether it is saved.
+        sums[2] += 8 * coded.len();
+        sums[3] += (32 + 32 + 8 + 1 + bits.bits_written()).next_multiple_of(8);
+    }
+    let mean = |bits: usize, count: usize| bits as f64 / 8.0 / count.max(1) as f64;
+    let figures = vec![
+        ("commands_bytes_per_message", mean(sums[0], messages.len())),
+        ("plain_commands_bytes_per_message", mean(sums[1], messages.len())),
+        ("event_bytes", mean(sums[2], happened.len())),
+        ("plain_event_bytes", mean(sums[3], happened.len())),
+    ];
+    Ok((figures, verified))
 }
 
 /// Reads tables and checks that they are for what was recorded.

@@ -5,10 +5,11 @@ use super::recording;
 use super::scene::{self, Scene};
 use anyhow::{Context, bail};
 use sametick::codec::Wire;
-use sametick::codec::compact::Lineage;
-use sametick::replay::{Header, Replay};
-use sametick::{Layout, PlayerId, Table};
+use sametick::codec::compact::{Lineage, Named};
+use sametick::replay::{Header, Replay, Stepped};
+use sametick::{Effect, Layout, PlayerId, Table};
 use sametick_arena::{Arena, Content};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
@@ -22,8 +23,50 @@ pub(crate) struct Footage {
     pub(crate) format: &'static str,
     /// What a packet has besides what is coded, where that counts.
     pub(crate) header_bytes: usize,
+    /// What its kinds are called, where they have names.
+    pub(crate) kinds: Vec<String>,
+    /// What players asked for and what happened, of a match of ours.
+    pub(crate) streams: Option<Recorded>,
     runs: Vec<Run>,
     first: usize,
+}
+
+/// What goes one after another in a match: the newest commands of each message first, and events.
+pub(crate) struct Recorded {
+    pub(crate) wire: Wire,
+    pub(crate) commands: Vec<Vec<Vec<u32>>>,
+    pub(crate) events: Vec<(Named, Vec<u32>)>,
+}
+
+/// A client's message repeats so many commands, about what a line of 100 ms leaves unconfirmed, and every so many ticks
+/// one is looked at.
+const REPEATED_COMMANDS: usize = 6;
+const COMMANDS_EVERY: usize = 5;
+/// So many messages and events are enough.
+const STREAM_MESSAGES_MAX: usize = 60_000;
+
+impl Recorded {
+    /// Looks at a step: the newest commands of each player, and what happened.
+    fn add(&mut self, stepped: &Stepped<Arena>, newest: &mut BTreeMap<PlayerId, Vec<Vec<u32>>>) {
+        for (player, command) in &stepped.commands {
+            let commands = newest.entry(*player).or_default();
+            commands.insert(0, self.wire.commands().record(command));
+            commands.truncate(REPEATED_COMMANDS);
+            let is_looked_at = stepped.tick.0 as usize % COMMANDS_EVERY == 0;
+            if is_looked_at && self.commands.len() < STREAM_MESSAGES_MAX {
+                self.commands.push(commands.clone());
+            }
+        }
+        for effect in &stepped.events {
+            if let Effect::Started { key, event, .. } = effect
+                && self.events.len() < STREAM_MESSAGES_MAX
+            {
+                let (tick, entity, ordinal) = (key.tick, key.entity, key.ordinal);
+                let named = Named { tick, entity, ordinal, is_saved: false };
+                self.events.push((named, self.wire.events().record(event)));
+            }
+        }
+    }
 }
 
 enum Run {
@@ -67,6 +110,8 @@ impl Footage {
             ticks_per_snapshot: 1,
             format,
             header_bytes,
+            kinds: Vec::new(),
+            streams: None,
             runs: vec![Run::Scene(Box::new(scene))],
             first,
         })
@@ -82,7 +127,10 @@ impl Footage {
         let every = ((interval_us + tick_us / 2) / tick_us).max(1);
         let mut views: Vec<(PlayerId, Vec<Table>)> = Vec::new();
         let mut count = 0;
+        let mut recorded = Recorded { wire, commands: Vec::new(), events: Vec::new() };
+        let mut newest = BTreeMap::new();
         while let Some(stepped) = replay.step()? {
+            recorded.add(&stepped, &mut newest);
             for player in stepped.joined {
                 if views.len() < VIEWS_MAX {
                     views.push((player, Vec::new()));
@@ -90,7 +138,7 @@ impl Footage {
             }
             count += 1;
             if count % every == 0 {
-                add_views(&replay, &wire, &mut views);
+                add_views(&replay, &recorded.wire, &mut views);
             }
         }
         let runs: Vec<Run> = views
@@ -102,13 +150,15 @@ impl Footage {
         if runs.is_empty() {
             bail!("nobody plays in it");
         }
-        let layouts = wire.layouts().to_vec();
+        let layouts = recorded.wire.layouts().to_vec();
         Ok(Self {
             layouts,
             snapshots_hz: REPLAY_HZ,
             ticks_per_snapshot: every as u32,
             format: "replay",
             header_bytes: HEADER_BYTES,
+            kinds: recorded.wire.kind_names::<Arena>(),
+            streams: Some(recorded),
             runs,
             first: 0,
         })

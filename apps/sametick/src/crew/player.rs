@@ -3,6 +3,7 @@
 use super::skill;
 use super::tally::Tally;
 use crate::content::{Ground, Shelf};
+use sametick::codec::Agreed;
 use sametick::codec::compact::Tables;
 use sametick::health::{Health, Link as Carrier, Work};
 use sametick::secure::{ClientToken, Random};
@@ -120,6 +121,12 @@ impl Player {
     /// Whether it plays or has played.
     pub(crate) fn has_joined(&self) -> bool {
         self.tally.joined_at.is_some()
+    }
+
+    /// Whether its snapshots do not come compact, as far as that is known.
+    pub(crate) fn is_told_plainly(&self) -> bool {
+        let agreed = self.client.codec();
+        agreed.is_some_and(|agreed| !matches!(agreed, Agreed::Compact { .. }))
     }
 
     /// Whether nothing more will come or go.

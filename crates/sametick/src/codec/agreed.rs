@@ -15,6 +15,11 @@ pub enum Agreed {
         /// What [`Tables::hash`] says of them.
         tables: u64,
     },
+    /// Plain, because the client asked for that; the server offers these tables.
+    Declined {
+        /// The server's.
+        offered: u64,
+    },
     /// Plain, because the client has not the tables that the server has.
     Refused {
         /// The server's.
@@ -33,6 +38,9 @@ impl Agreed {
         layouts: &[Layout],
     ) -> (Self, Option<Arc<Tables>>) {
         let Some(wanted) = offered else { return (Self::Plain, None) };
+        if ours.is_none() {
+            return (Self::Declined { offered: wanted }, None);
+        }
         let built_in = || Some(Arc::new(Tables::built_in(layouts)));
         let suits = |tables: &Arc<Tables>| tables.hash() == wanted && tables.check(layouts).is_ok();
         let ours_or_built_in =
@@ -50,6 +58,9 @@ impl fmt::Display for Agreed {
         match self {
             Self::Plain => write!(f, "plain"),
             Self::Compact { tables } => write!(f, "compact, tables {tables:016x}"),
+            Self::Declined { offered } => {
+                write!(f, "plain, as was asked for: the server has tables {offered:016x}")
+            }
             Self::Refused { wanted, ours: None } => {
                 write!(f, "plain: the server has tables {wanted:016x}, and there are none here")
             }

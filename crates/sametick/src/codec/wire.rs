@@ -14,18 +14,39 @@ use crate::world::{PlayerId, World};
 pub struct Wire {
     layouts: Layouts,
     both: WireLayouts,
+    commands: Layout,
+    events: Layout,
 }
 
 impl Wire {
     /// That of a game.
     pub fn of<G: Game>() -> Self {
         let layouts = Layouts::of::<G::Entity>();
-        Self { both: WireLayouts::new(&layouts), layouts }
+        let commands = Layout::of::<G::Command>(Precision::State);
+        let events = Layout::of::<G::Event>(Precision::State);
+        Self { both: WireLayouts::new(&layouts), layouts, commands, events }
     }
 
     /// A layout for each kind on the wire: the first kind as shown, as its owner gets it, the second, ...
     pub fn layouts(&self) -> &[Layout] {
         self.both.all()
+    }
+
+    /// A name for each of the layouts.
+    pub fn kind_names<G: Game>(&self) -> Vec<String> {
+        let names = G::Entity::kind_names();
+        let both = names.iter().flat_map(|name| [(*name).to_owned(), format!("own {name}")]);
+        both.collect()
+    }
+
+    /// The layout of what players ask for.
+    pub fn commands(&self) -> &Layout {
+        &self.commands
+    }
+
+    /// The layout of what happens.
+    pub fn events(&self) -> &Layout {
+        &self.events
     }
 
     /// Fills `table` with what a player may know of a world, its own entities as the rules need them.

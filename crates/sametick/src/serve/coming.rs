@@ -5,6 +5,7 @@ use super::{Player, SnapshotServer};
 use crate::authority::{Decisions, Trust};
 use crate::births::Births;
 use crate::bits::BitWriter;
+use crate::codec::compact::stream::Streams;
 use crate::codec::compact::{Compact, Tables, TablesError};
 use crate::commands::CommandQueue;
 use crate::game::Game;
@@ -21,6 +22,11 @@ impl<G: Game> SnapshotServer<G> {
         tables.check(self.wire.all())?;
         // Who was offered others goes on to say whether it has them.
         self.players.iter_mut().for_each(|player| player.reads_compact = false);
+        let offered = |name: u64| self.players.iter().any(|player| player.offered == Some(name));
+        let name = tables.hash();
+        self.streams.retain(|(known, _)| *known != name && offered(*known));
+        let streams = Streams::new(&tables, &self.command_layout, &self.event_layout);
+        self.streams.push((name, streams));
         self.teller = Some(Box::new(Teller::new(Compact::new(tables))));
         Ok(())
     }

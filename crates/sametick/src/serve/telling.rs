@@ -1,7 +1,8 @@
 //! Who is told of what happens: each event is written once, and all who are meant share it.
 
-use super::{EVENT, EVENTS_WAITING_MAX, MESSAGE_BYTES_MAX, SnapshotServer, find};
+use super::{CODED_EVENT, EVENT, EVENTS_WAITING_MAX, MESSAGE_BYTES_MAX, SnapshotServer, find};
 use crate::bits::BitWriter;
+use crate::codec::compact::stream::Named;
 use crate::entity::EntityId;
 use crate::events::{self, SAVED_EVENTS_MAX};
 use crate::game::{Audience, Emitted, Game};
@@ -21,8 +22,21 @@ impl<G: Game> SnapshotServer<G> {
             bits.write(u64::from(self.game_id), 8);
             events::write(&mut bits, &self.event_layout, &emitted);
             let Ok(message) = bits.finish() else { continue };
+            let coded = self.streams.last_mut().filter(|_| self.teller.is_some());
+            let coded = coded.map(|(_, streams)| {
+                let named = Named {
+                    tick: emitted.key.tick,
+                    entity: emitted.key.entity,
+                    ordinal: emitted.key.ordinal,
+                    is_saved: emitted.delivery.is_saved,
+                };
+                let record = self.event_layout.record(&emitted.event);
+                let coded = streams.write_event(named, record);
+                Arc::from([&[CODED_EVENT, self.game_id], &coded[..]].concat())
+            });
             let Emitted { key, delivery, .. } = emitted;
-            messages.push((key, delivery, as_event(message)));
+            let plain = as_event(message);
+            messages.push((key, delivery, coded.unwrap_or_else(|| plain.clone()), plain));
             if delivery.is_saved {
                 if self.saved.len() == SAVED_EVENTS_MAX {
                     self.saved.remove(0);
@@ -42,7 +56,7 @@ impl<G: Game> SnapshotServer<G> {
                 }
                 world.contains(entity) && visible.contains(entity.slot())
             };
-            for (key, delivery, message) in &messages {
+            for (key, delivery, coded, plain) in &messages {
                 let has_seen = || {
                     player.seen.contains(key.entity.slot())
                         && versions.was_there(key.entity, player.seen_at)
@@ -54,6 +68,7 @@ impl<G: Game> SnapshotServer<G> {
                 };
                 if is_meant && player.events.len() < EVENTS_WAITING_MAX {
                     let is_reliable = delivery.is_reliable || delivery.is_saved;
+                    let message = if player.reads_compact { coded } else { plain };
                     player.events.push((is_reliable, message.clone()));
                 }
             }

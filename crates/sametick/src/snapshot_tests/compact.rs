@@ -161,6 +161,14 @@ fn who_has_other_tables_or_none_is_told_why_and_gets_plain_snapshots() {
         assert!(simulation.checked > 100);
         assert_eq!(compact_under_way(&simulation).0, 0);
     }
+    // Who asks for plain ones is told that too.
+    let mut server = SnapshotServer::<Yard>::new((), 5, Rates::default(), Time::ZERO);
+    server.use_tables(Arc::clone(&trained)).expect("they are of this game");
+    let welcome = server.join(PlayerId(0));
+    let plain =
+        SnapshotClient::<Yard>::with_tables(&welcome, (), View::default(), Time::ZERO, None);
+    let agreed = plain.expect("a lawful welcome").agreed;
+    assert_eq!(agreed, Agreed::Declined { offered: wanted });
     // What is built in need not be brought.
     let simulation = simulation(5, 1, &built_in, None);
     assert_eq!(simulation.clients[0].agreed, Agreed::Compact { tables: built_in.hash() });

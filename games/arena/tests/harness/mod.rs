@@ -4,15 +4,16 @@
 // Each test uses a part of it.
 #![allow(dead_code)]
 
+mod learned;
 pub(crate) mod rogue;
 
-use sametick::codec::compact::Tables;
-use sametick::codec::{Agreed, Wire};
+use sametick::codec::Agreed;
 use sametick::network::{Conditions, Host, Jitter, Loss, Network};
 use sametick::secure::Random;
 use sametick::{Client, Dice, EntityId, PlayerId, Rates, Server, Span, Time, View, World};
 use sametick_arena::vector::Vector;
 use sametick_arena::{Arena, Command, Content, Entity, Fighter};
+use std::sync::Arc;
 
 pub(crate) const STEP: Span = Span::millis(1);
 
@@ -69,8 +70,11 @@ impl Match {
 
     /// Sends compact snapshots to whoever joins from now on.
     pub(crate) fn offer_tables(&mut self) {
-        let tables = Tables::built_in(Wire::of::<Arena>().layouts());
-        self.server.use_tables(tables).expect("they are of this game");
+        let tables = &*learned::TABLES;
+        self.server.use_tables(Arc::clone(tables)).expect("they are of this game");
+        for guest in &mut self.guests {
+            guest.client.bring_tables(Arc::clone(tables));
+        }
     }
 
     /// Whether all players get such.

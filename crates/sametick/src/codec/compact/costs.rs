@@ -14,7 +14,7 @@ pub struct Costs {
 /// What one thing cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cost {
-    /// The kind's number and the field, such as `1 position.x`, or what else it was.
+    /// The kind and the field, such as `Player: position.x`, or what else it was.
     pub name: String,
     /// In all.
     pub bits: f64,
@@ -29,10 +29,10 @@ impl Costs {
         cost.1 += 1;
     }
 
-    /// What everything cost, in no order.
-    pub fn rows(&self, layouts: &[Layout]) -> Vec<Cost> {
+    /// What everything cost, in no order. A kind that has no name goes by its number.
+    pub fn rows(&self, layouts: &[Layout], kinds: &[String]) -> Vec<Cost> {
         let row = |(subject, (bits, count)): (&Subject, &(f64, u64))| Cost {
-            name: name(*subject, layouts),
+            name: name(*subject, layouts, kinds),
             bits: *bits,
             count: *count,
         };
@@ -40,7 +40,7 @@ impl Costs {
     }
 }
 
-fn name(subject: Subject, layouts: &[Layout]) -> String {
+fn name(subject: Subject, layouts: &[Layout], kinds: &[String]) -> String {
     let kind = subject.kind.map(usize::from);
     let word = |word: u8| {
         let layout = kind.and_then(|kind| layouts.get(kind));
@@ -60,7 +60,8 @@ fn name(subject: Subject, layouts: &[Layout]) -> String {
         Part::OffGrid(index) => word(index) + ", low bits",
         Part::Turn(_) => "turn".into(),
     };
-    kind.map_or(part.clone(), |kind| format!("kind {kind}: {part}"))
+    let Some(kind) = kind else { return part };
+    kinds.get(kind).map_or(format!("kind {kind}: {part}"), |kind| format!("{kind}: {part}"))
 }
 
 impl Port for Costs {

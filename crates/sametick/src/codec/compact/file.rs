@@ -4,8 +4,8 @@ use super::plan::{Mode, NONE, Plan};
 use super::range::{CHANCE_MAX, CHANCE_MIN};
 use super::tables::{General, KindTables, Tables, WordCode, WordTables};
 use super::tree::{
-    CLASSES, DETAIL_WORDS, FEATURES, FlagModel, INPUTS, LEAF_WORDS, LEAVES_MAX, Node, NumberModel,
-    Regression, Tree, UNSEEN,
+    CLASSES, DETAIL_BITS_MAX, DETAIL_WORDS, FEATURES, FlagModel, INPUTS, LEAF_WORDS, LEAVES_MAX,
+    Node, NumberModel, Regression, Tree, UNSEEN,
 };
 use crate::codec::plain::KINDS_MAX;
 use crate::record::{ROW_WORDS, mix};
@@ -13,7 +13,7 @@ use std::fmt;
 
 const MAGIC: [u8; 4] = *b"STCT";
 /// Tables of another version are refused: the walk they were trained for was another.
-pub const TABLES_VERSION: u16 = 1;
+pub const TABLES_VERSION: u16 = 2;
 /// Longer files are refused unread.
 pub const TABLES_BYTES_MAX: usize = 1 << 24;
 /// What tables say they were trained on is at most so long.
@@ -63,6 +63,10 @@ impl Tables {
         out.u16(self.kinds.len() as u16);
         self.kinds.iter().for_each(|kind| out.kind(kind));
         out.general(&self.general);
+        for stream in &self.streams {
+            out.u8(u8::from(stream.is_some()));
+            stream.iter().for_each(|stream| out.kind(stream));
+        }
         let sum = hash(&out.0);
         out.0.extend(sum.to_le_bytes());
         out.0
@@ -160,6 +164,7 @@ impl Out {
             plan.tags[0],
             plan.tags[1],
             u8::from(plan.leads),
+            plan.anchor,
         ]);
         self.u32(plan.radius);
     }
@@ -206,6 +211,7 @@ impl Out {
             self.u8(leaf[0] as u8);
             leaf[1..1 + used].iter().chain(&leaf[CLASSES..]).for_each(|chance| self.u16(*chance));
         }
+        self.u8(model.detail_bits);
         model.details.iter().for_each(|chance| self.u16(*chance));
     }
 }
@@ -247,7 +253,17 @@ impl In<'_> {
             return None;
         }
         let kinds = (0..kinds).map(|_| self.kind()).collect::<Option<_>>()?;
-        Some(Tables { kinds, general: self.general()?, trained_on })
+        let general = self.general()?;
+        let streams = [self.stream()?, self.stream()?];
+        Some(Tables { kinds, general, streams, has_anchors: false, trained_on })
+    }
+
+    fn stream(&mut self) -> Option<Option<Box<KindTables>>> {
+        match self.u8()? {
+            0 => Some(None),
+            1 => Some(Some(Box::new(self.kind()?))),
+            _ => None,
+        }
     }
 
     fn kind(&mut self) -> Option<KindTables> {
@@ -273,7 +289,7 @@ impl In<'_> {
         let modes = (0..words).map(|_| self.mode()).collect::<Option<_>>()?;
         let (rates, order) = (self.take(words)?, self.take(words)?);
         let lively = self.u16()?;
-        let [place, rotation, first, second, leads] = self.array()?;
+        let [place, rotation, first, second, leads, anchor] = self.array()?;
         let radius = self.u32()?;
         let plan = Plan {
             fingerprint,
@@ -282,6 +298,7 @@ impl In<'_> {
             order,
             lively,
             place,
+            anchor,
             radius,
             rotation,
             tags: [first, second],
@@ -380,11 +397,12 @@ impl In<'_> {
             }
             all.push(leaf);
         }
+        let detail_bits = self.u8().filter(|bits| *bits <= DETAIL_BITS_MAX)?;
         let mut details = [0; DETAIL_WORDS];
         for chance in &mut details {
             *chance = self.chance()?;
         }
-        Some(NumberModel { tree, leaves: all, details })
+        Some(NumberModel { tree, leaves: all, details, detail_bits })
     }
 }
 
@@ -404,6 +422,7 @@ impl Plan {
         });
         once && rare.is_some_and(|rare| !rare.iter().any(moves))
             && self.rates.iter().chain(&self.tags).all(|word| is_there(*word, 1))
+            && is_there(self.anchor, 1)
             && is_there(self.place, 3)
             && is_there(self.rotation, 4)
             && (self.place == NONE || (1..1 << 20).contains(&self.radius))

@@ -10,6 +10,7 @@ use super::tree::{
     rounded,
 };
 use super::turn::Turn;
+use crate::entity::EntityId;
 use crate::record::{Layout, ROW_WORDS, Row};
 use crate::table::Head;
 use feature as f;
@@ -52,6 +53,7 @@ pub(crate) mod feature {
 /// One entity while it is coded.
 pub(super) struct Entity<'a> {
     pub(super) kind: u8,
+    pub(super) id: EntityId,
     pub(super) plan: &'a Plan,
     pub(super) tables: &'a KindTables,
     pub(super) layout: &'a Layout,
@@ -97,7 +99,7 @@ pub(super) const KEYS: usize = 256;
 pub(super) fn class(distance: u32) -> usize {
     let distance = distance | 8;
     let bits = 31 - distance.leading_zeros();
-    ((bits << 3 | distance >> (bits - 3) & 7) as usize).min(KEYS - 3)
+    ((bits << 3 | distance >> (bits - 3) & 7) as usize).min(KEYS - 4)
 }
 
 /// How far apart two places are, in no unit in particular.
@@ -108,10 +110,11 @@ pub(super) fn distance(left: &[i32; 3], right: &[i32; 3]) -> u32 {
     ((square >> 4).min(1 << 30)) as u32
 }
 
-/// A distance with its bits behind the point; what is too far is cut.
+/// A distance with its bits behind the point. What is too far for that wraps, on both ends alike: predictions are only
+/// worse for it.
 #[inline(always)]
 pub(super) fn scaled(steps: i32) -> i32 {
-    steps.clamp(-(1 << 25), 1 << 25) << FRACTION_BITS
+    steps << FRACTION_BITS
 }
 
 impl Entity<'_> {
@@ -151,8 +154,8 @@ impl Entity<'_> {
                     [self.base, self.before, self.earlier].map(|words| number(words, axis));
                 let (velocity, older) =
                     velocities(at.wrapping_sub(before), before.wrapping_sub(earlier), spans);
-                speed += velocity.abs() >> 2;
-                acceleration += (velocity - older).abs() >> 2;
+                speed += velocity.wrapping_abs() >> 2;
+                acceleration += velocity.wrapping_sub(older).wrapping_abs() >> 2;
             }
             self.known[f::PLACE_SPEED] = speed;
             self.known[f::PLACE_ACCELERATION] = acceleration;
@@ -183,7 +186,7 @@ impl Entity<'_> {
         let earlier = mode.number(self.earlier[word]);
         let last = mode.distance(before, at);
         let (velocity, older) = velocities(last, mode.distance(earlier, before), spans);
-        [velocity, velocity - older, last.signum() * ONE]
+        [velocity, velocity.wrapping_sub(older), last.signum() * ONE]
     }
 
     /// How far a word's rate takes it, before and now.
@@ -203,8 +206,8 @@ impl Entity<'_> {
 
     #[inline(always)]
     fn take_speed(&mut self, [velocity, change, _]: [i32; 3]) {
-        self.known[f::SPEED] = velocity.abs();
-        self.known[f::ACCELERATION] = change.abs();
+        self.known[f::SPEED] = velocity.wrapping_abs();
+        self.known[f::ACCELERATION] = change.wrapping_abs();
         self.known[f::SPREAD] = velocity;
     }
 
@@ -263,29 +266,35 @@ impl Entity<'_> {
         let weights = tables.regression.weights(&self.known);
         let product = |input: usize, value: i32| i64::from(weights[input]) * i64::from(value);
         let mut sum = product(11, ONE);
+        let mut add = |input: usize, value: i32| sum = sum.wrapping_add(product(input, value));
         if code.inputs & MOVEMENT != 0 {
-            sum += product(0, movement[0]) + product(1, movement[1]) + product(13, movement[2]);
+            add(0, movement[0]);
+            add(1, movement[1]);
+            add(13, movement[2]);
         }
         if code.inputs & RATE != 0 {
-            sum += product(2, rates[0]) + product(3, rates[1]);
+            add(2, rates[0]);
+            add(3, rates[1]);
         }
         if code.inputs & OTHERS != 0
             && let Some(axis) = code.axis
         {
             let (axis, rumour) = (usize::from(axis) % 3, &self.rumour);
-            sum += product(4, self.led[axis]) + product(5, rumour.by[axis]);
-            sum += product(6, rumour.swung[axis]) + product(7, rumour.missed[axis]);
+            add(4, self.led[axis]);
+            add(5, rumour.by[axis]);
+            add(6, rumour.swung[axis]);
+            add(7, rumour.missed[axis]);
         }
         if code.inputs & RESIDUALS != 0 {
-            sum += product(8, scaled(self.known[f::RESIDUAL]));
-            sum += product(9, scaled(self.known[f::RESIDUAL_BEFORE]));
+            add(8, scaled(self.known[f::RESIDUAL]));
+            add(9, scaled(self.known[f::RESIDUAL_BEFORE]));
         }
         if code.inputs & RECENT != 0 {
-            sum += product(10, recent);
+            add(10, recent);
         }
         if code.inputs & INITIAL != 0 {
             let initial = mode.number(self.layout.initial()[word]);
-            sum += product(12, scaled(mode.distance(initial, at)));
+            add(12, scaled(mode.distance(initial, at)));
         }
         rounded(sum)
     }
@@ -320,14 +329,15 @@ impl Entity<'_> {
 
     /// How many steps a word is expected to go, within its range.
     #[inline(always)]
-    pub(super) fn expect<M: Numbers>(&self, _: M, word: usize, predicted: i32) -> i32 {
-        let steps = (predicted + ONE / 2) >> FRACTION_BITS;
+    pub(super) fn expect<M: Numbers>(&self, max: u32, word: usize, predicted: i32) -> i32 {
+        let steps = predicted.wrapping_add(ONE / 2) >> FRACTION_BITS;
         if !M::IS_RANGED || steps == 0 {
             return steps;
         }
-        let max = i64::from(self.layout.words()[word].max);
-        let value = i64::from(self.base[word]);
-        ((value + i64::from(steps)).clamp(0, max) - value) as i32
+        // Beyond what a signed word holds nothing moves by steps.
+        let max = max.min(i32::MAX.cast_unsigned()).cast_signed();
+        let value = self.base[word].cast_signed();
+        value.wrapping_add(steps).clamp(0, max).wrapping_sub(value)
     }
 
     /// What is known when a number is coded.
@@ -335,9 +345,9 @@ impl Entity<'_> {
     pub(super) fn prepare(&mut self, (predicted, steps, at): (i32, i32, i32), recent: &Recent) {
         let known = &mut self.known;
         known[f::PREDICTED] = steps;
-        known[f::PREDICTED_SIZE] = predicted.abs();
+        known[f::PREDICTED_SIZE] = predicted.wrapping_abs();
         known[f::FRACTION] = predicted.wrapping_sub(steps << FRACTION_BITS);
-        known[f::SPREAD] = predicted.wrapping_sub(known[f::SPREAD]).saturating_abs();
+        known[f::SPREAD] = predicted.wrapping_sub(known[f::SPREAD]).wrapping_abs();
         known[f::VALUE] = at;
         known[f::RECENT_SIZE] = recent.size;
         known[f::RECENT] = recent.residual;
@@ -346,15 +356,15 @@ impl Entity<'_> {
     /// Takes in what a word's prediction missed.
     #[inline(always)]
     pub(super) fn note(&mut self, recent: &mut Recent, missed: i32, delta: i32) {
-        let size = missed.saturating_abs().min(1 << 20);
+        let size = missed.unsigned_abs().min(1 << 20).cast_signed();
         recent.residual = missed;
-        recent.size += (size * 16 - recent.size) / 4;
+        recent.size += (size * 16 - recent.size) >> 2;
         recent.delta = delta;
         let known = &mut self.known;
         known[f::RESIDUAL_BEFORE] = known[f::RESIDUAL];
         known[f::RESIDUAL] = missed;
         known[f::RESIDUAL_SIZE] = size;
-        known[f::RESIDUALS] = (known[f::RESIDUALS] + size).min(1 << 24);
+        known[f::RESIDUALS] += size;
         known[f::CHANGED_SO_FAR] += i32::from(delta != 0);
     }
 
@@ -370,9 +380,9 @@ impl Entity<'_> {
             self.motion.by[axis] = delta;
             self.motion.missed[axis] = delta.saturating_sub(predicted);
             self.known[f::MOVED] =
-                (self.known[f::MOVED] + (delta.abs() >> FRACTION_BITS)).min(1 << 24);
+                (self.known[f::MOVED] + (delta.wrapping_abs() >> FRACTION_BITS)).min(1 << 24);
             self.known[f::MISSED] = (self.known[f::MISSED]
-                + (self.motion.missed[axis].saturating_abs() >> 2))
+                + (self.motion.missed[axis].wrapping_abs() >> 2))
                 .min(1 << 24);
         }
     }
@@ -385,6 +395,12 @@ pub(super) fn velocities(last: i32, older: i32, spans: &[u32; 3]) -> (i32, i32) 
     if spans[0] == spans[1] && spans[1] == spans[2] {
         return (last, older);
     }
+    spread(last, older, spans)
+}
+
+/// The same where the times differ, which is rare and apart from what is common.
+#[inline(never)]
+fn spread(last: i32, older: i32, spans: &[u32; 3]) -> (i32, i32) {
     let share = |moved: i32, span: u32| {
         let moved =
             i64::from(moved) * i64::from(spans[0].min(1 << 10)) / i64::from(span.clamp(1, 1 << 10));

@@ -12,6 +12,7 @@ mod plan;
 pub mod range;
 pub(crate) mod records;
 mod space;
+pub(crate) mod stream;
 mod tables;
 pub mod train;
 mod tree;
@@ -21,6 +22,7 @@ mod walk;
 pub use costs::{Cost, Costs};
 pub use file::{TABLES_BYTES_MAX, TABLES_VERSION, TRAINED_ON_BYTES_MAX, TablesError};
 pub use plan::Hint;
+pub use stream::{Named, Streams};
 pub use tables::Tables;
 pub use walk::Lineage;
 

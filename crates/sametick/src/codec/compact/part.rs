@@ -125,7 +125,7 @@ impl Default for HeadModels {
 static MODELS: LazyLock<HeadModels> = LazyLock::new(HeadModels::default);
 
 /// A coder of either way that knows when what it reads makes no sense.
-trait Head: Decide {
+pub(super) trait Head: Decide {
     fn fail(&mut self);
 }
 

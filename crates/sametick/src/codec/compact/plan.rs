@@ -28,6 +28,11 @@ pub enum Hint {
     },
     /// Entities of this kind are coded first, and others may be attached to the first of them.
     Leads,
+    /// The word names an entity that this one is attached to.
+    AttachedTo {
+        /// Which word.
+        word: usize,
+    },
     /// The word tells what sort of entity this is: it is coded first, and others depend on it.
     Tag {
         /// Which word.
@@ -75,6 +80,8 @@ pub(crate) struct Plan {
     pub(crate) rotation: u8,
     pub(crate) tags: [u8; 2],
     pub(crate) leads: bool,
+    /// The word that names whom it is attached to.
+    pub(crate) anchor: u8,
 }
 
 /// A radius is at least this, or a cell would be less than a step.
@@ -93,6 +100,7 @@ impl Plan {
             rotation: NONE,
             tags: [NONE; 2],
             leads: false,
+            anchor: NONE,
         };
         let rotation = |word: &Word| matches!(word.meaning, Meaning::Rotation(_));
         if let Some(first) = layout.words().iter().position(rotation) {
@@ -106,6 +114,7 @@ impl Plan {
                 }
                 Hint::Rotation { first } => plan.rotation = first as u8,
                 Hint::Leads => plan.leads = true,
+                Hint::AttachedTo { word } => plan.anchor = word as u8,
                 Hint::Tag { word } => {
                     if let Some(tag) = plan.tags.iter_mut().find(|tag| **tag == NONE) {
                         *tag = word as u8;
@@ -117,18 +126,23 @@ impl Plan {
         plan
     }
 
-    /// Puts the words that rarely change behind the others.
-    pub(crate) fn set_rare(&mut self, is_rare: impl Fn(usize) -> bool) {
+    /// The words that rarely change.
+    pub(crate) fn rare(&self) -> &[u8] {
+        &self.order[usize::from(self.lively)..]
+    }
+
+    /// Puts the words that rarely change behind the others, the rarest last. A word that is not rare has no rank.
+    pub(crate) fn set_rare(&mut self, rank: impl Fn(usize) -> Option<u64>) {
         let group = |first: u8, count: u8, word: u8| {
             first != NONE && (first..first + count).contains(&word)
         };
         let (place, rotation) = (self.place, self.rotation);
         let moves = |word: u8| group(place, 3, word) || group(rotation, 4, word);
         let tags = self.tags;
-        let is_rare =
-            |word: &u8| is_rare(usize::from(*word)) && !moves(*word) && !tags.contains(word);
-        self.order.sort_by_key(is_rare);
-        self.lively = self.order.iter().filter(|word| !is_rare(word)).count() as u16;
+        let rank =
+            |word: &u8| rank(usize::from(*word)).filter(|_| !moves(*word) && !tags.contains(word));
+        self.order.sort_by_key(rank);
+        self.lively = self.order.iter().filter(|word| rank(word).is_none()).count() as u16;
     }
 
     /// Whether the words it takes for a rotation can be one.

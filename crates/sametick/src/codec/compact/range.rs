@@ -115,8 +115,14 @@ impl Encoder {
             self.interval.take_share(share, u64::from(value));
             self.give_out();
         } else {
-            (0..bits).rev().for_each(|bit| self.bit(1 << 15, value >> bit & 1 != 0));
+            self.raw_singly(bits, value);
         }
+    }
+
+    /// The same where the interval is too narrow for all at once, which is rare.
+    #[cold]
+    fn raw_singly(&mut self, bits: u32, value: u32) {
+        (0..bits).rev().for_each(|bit| self.bit(1 << 15, value >> bit & 1 != 0));
     }
 
     #[inline(always)]
@@ -194,7 +200,7 @@ impl<'a> Decoder<'a> {
     pub fn raw(&mut self, bits: u32) -> u32 {
         debug_assert!(bits <= RAW_BITS_MAX);
         let Some(share) = self.interval.share(bits) else {
-            return (0..bits).fold(0, |value, _| value << 1 | u32::from(self.bit(1 << 15)));
+            return self.raw_singly(bits);
         };
         let mut index = (self.value - self.interval.low) / share;
         if index >> bits != 0 {
@@ -206,6 +212,11 @@ impl<'a> Decoder<'a> {
         self.value = self.value.min(self.interval.high);
         self.take_in();
         index as u32
+    }
+
+    #[cold]
+    fn raw_singly(&mut self, bits: u32) -> u32 {
+        (0..bits).fold(0, |value, _| value << 1 | u32::from(self.bit(1 << 15)))
     }
 
     #[inline(always)]

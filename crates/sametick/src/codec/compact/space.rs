@@ -1,6 +1,7 @@
 //! Who moves where in one snapshot: what the leader did, and what neighbours did that are coded already.
 
 use super::turn::{Swing, Turn};
+use crate::entity::EntityId;
 
 /// How an entity moved, known to both ends once it is coded. Places in steps, the rest with four bits
 /// behind the point.
@@ -38,6 +39,8 @@ const CELL_ENTRIES: usize = 16;
 #[derive(Debug)]
 pub(crate) struct Space {
     pub(crate) leader: Option<Motion>,
+    /// How those moved that others may be attached to, by slot.
+    anchors: Vec<Option<(EntityId, Motion)>>,
     motions: Vec<Neighbour>,
     /// How many moved in each small cell or beside it.
     around: Vec<u16>,
@@ -57,6 +60,7 @@ impl Default for Space {
     fn default() -> Self {
         Self {
             leader: None,
+            anchors: Vec::new(),
             motions: Vec::new(),
             around: vec![0; CELLS],
             counts: vec![0; CELLS],
@@ -69,6 +73,7 @@ impl Space {
     /// Forgets the last snapshot.
     pub(crate) fn clear(&mut self) {
         self.leader = None;
+        self.anchors.clear();
         if !self.motions.is_empty() {
             self.motions.clear();
             self.around.fill(0);
@@ -137,10 +142,31 @@ impl Space {
         sum.mean()
     }
 
+    /// Takes in how somebody moved whom others may be attached to.
+    pub(crate) fn anchor(&mut self, id: EntityId, motion: Motion) {
+        if self.anchors.len() <= id.slot() {
+            self.anchors.resize(id.slot() + 1, None);
+        }
+        self.anchors[id.slot()] = Some((id, motion));
+    }
+
+    /// How somebody moved, if it did.
+    pub(crate) fn moved(&self, id: EntityId) -> Option<Motion> {
+        let (known, motion) = (*self.anchors.get(id.slot())?)?;
+        (known == id).then_some(motion)
+    }
+
     /// How far the leader would take a place along.
     #[inline]
     pub(crate) fn led(&self, place: &[i32; 3]) -> [i32; 3] {
-        let Some(leader) = self.leader else { return [0; 3] };
+        self.leader.map_or([0; 3], |leader| leader.leads(place))
+    }
+}
+
+impl Motion {
+    /// How far it takes a place along.
+    pub(crate) fn leads(&self, place: &[i32; 3]) -> [i32; 3] {
+        let leader = self;
         let arm = std::array::from_fn(|axis| {
             (place[axis].wrapping_sub(leader.from[axis])).clamp(-ARM_MAX, ARM_MAX) * 16
         });

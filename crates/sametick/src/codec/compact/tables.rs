@@ -15,6 +15,10 @@ use crate::word::{Blend, Meaning, Word};
 pub struct Tables {
     pub(crate) kinds: Vec<KindTables>,
     pub(crate) general: General,
+    /// Of what players ask for, and of what happens, where that was learned.
+    pub(crate) streams: [Option<Box<KindTables>>; 2],
+    /// Whether any kind may be attached to somebody.
+    pub(crate) has_anchors: bool,
     /// The recordings, as whoever trained named them.
     pub(crate) trained_on: String,
 }
@@ -59,6 +63,8 @@ pub(crate) struct WordCode {
     pub(crate) tag: Option<u8>,
     /// Which inputs weigh anything, a bit each.
     pub(crate) inputs: u16,
+    /// Whether it is coded with three others, as one rotation.
+    pub(crate) is_rotation: bool,
     /// Whether its own movement is asked about, and its rate.
     pub(crate) asks_speed: bool,
     pub(crate) asks_rate: bool,
@@ -79,12 +85,21 @@ impl Tables {
             kind: NumberModel::prior(1),
         };
         let kinds = layouts.iter().map(KindTables::built_in).collect();
-        Self { kinds, general, trained_on: String::new() }.compile()
+        Self {
+            kinds,
+            general,
+            streams: [None, None],
+            has_anchors: false,
+            trained_on: String::new(),
+        }
+        .compile()
     }
 
     /// Finds out what must be computed; after every change of trees or weights.
     pub(crate) fn compile(mut self) -> Self {
         self.kinds.iter_mut().for_each(KindTables::compile);
+        self.has_anchors = self.kinds.iter().any(|kind| kind.plan.anchor != NONE);
+        self.streams.iter_mut().flatten().for_each(|stream| stream.compile());
         self
     }
 
@@ -103,6 +118,15 @@ impl Tables {
 
     /// Whether they are for values with these layouts.
     pub fn check(&self, layouts: &[Layout]) -> Result<(), TablesError> {
+        let suits = |(kind, layout): (&KindTables, &Layout)| kind.suits(layout);
+        let fits = self.kinds.len() == layouts.len() && self.kinds.iter().zip(layouts).all(suits);
+        if fits { Ok(()) } else { Err(TablesError::OtherGame) }
+    }
+}
+
+impl KindTables {
+    /// Whether they are for records of this layout.
+    pub(crate) fn suits(&self, layout: &Layout) -> bool {
         let suits = |(mode, word): (&Mode, &Word)| match *mode {
             Mode::Float { .. } => word.meaning == Meaning::Exact,
             Mode::Wraps { bits } => {
@@ -110,18 +134,12 @@ impl Tables {
             }
             Mode::Integer { .. } => word.meaning != Meaning::Exact,
         };
-        let fits = |(kind, layout): (&KindTables, &Layout)| {
-            kind.plan.fingerprint == layout.fingerprint()
-                && kind.words.len() == layout.len()
-                && kind.plan.modes.iter().zip(layout.words()).all(suits)
-                && kind.plan.has_rotation(layout)
-        };
-        let fits = self.kinds.len() == layouts.len() && self.kinds.iter().zip(layouts).all(fits);
-        if fits { Ok(()) } else { Err(TablesError::OtherGame) }
+        self.plan.fingerprint == layout.fingerprint()
+            && self.words.len() == layout.len()
+            && self.plan.modes.iter().zip(layout.words()).all(suits)
+            && self.plan.has_rotation(layout)
     }
-}
 
-impl KindTables {
     /// What moved goes on, what rested rests, and a surprise is about as large as the last change of speed.
     fn built_in(layout: &Layout) -> Self {
         let plan = Plan::new(layout);
@@ -129,9 +147,17 @@ impl KindTables {
             let word = &layout.words()[index];
             let mut weights = [0; INPUTS];
             weights[0] = if word.blend == Blend::Slide { WHOLE } else { 0 };
+            let is_place = plan.place != NONE && index.wrapping_sub(usize::from(plan.place)) < 3;
+            if is_place && plan.anchor != NONE {
+                // What is attached goes where its anchor goes.
+                (weights[0], weights[4]) = (0, WHOLE);
+            }
             WordTables {
                 regression: Regression::constant(weights),
-                numbers: built_in_numbers(),
+                numbers: built_in_numbers(
+                    stranger_leaf(word, layout.initial()[index]),
+                    is_place && plan.anchor != NONE,
+                ),
                 on_grid: FlagModel::constant(16_000),
                 code: WordCode::default(),
             }
@@ -151,8 +177,10 @@ impl KindTables {
         let last = plan.order[..usize::from(plan.lively)].last().map(|word| usize::from(*word));
         for (index, word) in self.words.iter_mut().enumerate() {
             let asked = word.numbers.tree.asked() | word.on_grid.tree.asked();
+            let asked = asked | word.regression.tree.asked();
             // The flag of those that rarely change looks at the word before it.
-            let asked = if Some(index) == last { asked | self.rare.tree.asked() } else { asked };
+            let is_before = Some(index) == last || plan.rare().contains(&(index as u8));
+            let asked = if is_before { asked | self.rare.tree.asked() } else { asked };
             let asks = |features: &[usize]| features.iter().any(|of| asked & 1 << of != 0);
             let weighed =
                 |input: usize| word.regression.weights.iter().any(|weights| weights[input] != 0);
@@ -172,6 +200,8 @@ impl KindTables {
                     .position(|tag| usize::from(*tag) == index)
                     .map(|tag| tag as u8),
                 inputs,
+                is_rotation: plan.rotation != NONE
+                    && (plan.rotation..plan.rotation + 4).contains(&(index as u8)),
                 asks_speed: moves || asks(&[f::SPEED, f::ACCELERATION, f::SPREAD]),
                 asks_rate: inputs & RATE != 0 || asks(&[f::RATE_CHANGE]),
             };
@@ -194,8 +224,39 @@ fn built_in_change() -> FlagModel {
 /// How many sizes of surprises are told apart.
 const SURPRISES: usize = 8;
 
-/// A number's surprise by who it is of, whether it moved, and how much its speed changed.
-fn built_in_numbers() -> NumberModel {
+/// Of a word that nothing is known of but its range: as often as not what it is at first, else about anything.
+fn stranger_leaf(word: &Word, initial: u32) -> [u16; LEAF_WORDS] {
+    let mut leaf = NumberModel::prior(0).leaves[0];
+    if word.meaning == Meaning::Exact {
+        return leaf;
+    }
+    for (class, chance) in leaf[1..CLASSES].iter_mut().enumerate() {
+        *chance = match class {
+            0 => HALF,
+            _ if class < word.bits as usize => 58_000,
+            _ => 2_000,
+        };
+    }
+    // Nothing is less than what is least.
+    if initial == 0 && !matches!(word.meaning, Meaning::Angle { .. }) {
+        leaf[CLASSES..].fill(1_000);
+    }
+    leaf
+}
+
+/// A number's surprise by who it is of, whether it moved, and how much its speed changed; but for what goes where
+/// another goes, which surprises nobody.
+fn built_in_numbers(stranger: [u16; LEAF_WORDS], is_led: bool) -> NumberModel {
+    let NumberModel { details, detail_bits, .. } = NumberModel::prior(0);
+    if is_led {
+        let nodes = vec![
+            Node { feature: f::ACQUAINTANCE as u8, threshold: 1, next: 1 },
+            Node::leaf(1),
+            Node::leaf(0),
+        ];
+        let leaves = vec![stranger, surprise(0, 5_500, 30_000)];
+        return NumberModel { tree: Tree { nodes }, leaves, details, detail_bits };
+    }
     // Strangers first, then what rested, then by the change of speed, each four times the one before.
     let mut nodes = vec![
         Node { feature: f::ACQUAINTANCE as u8, threshold: 1, next: 1 },
@@ -204,8 +265,7 @@ fn built_in_numbers() -> NumberModel {
         Node::leaf(1),
         Node::leaf(0),
     ];
-    let stranger = NumberModel::prior(0);
-    let mut leaves = vec![stranger.leaves[0], surprise(0, 5_500, 30_000)];
+    let mut leaves = vec![stranger, surprise(0, 5_500, 30_000)];
     let mut open = nodes.len() - 1;
     for size in 0..SURPRISES {
         leaves.push(surprise(size as u16, 27_000, 21_000));
@@ -218,7 +278,7 @@ fn built_in_numbers() -> NumberModel {
         nodes.extend([Node::leaf((size + 2) as u16), Node::leaf(0)]);
         open = nodes.len() - 1;
     }
-    NumberModel { tree: Tree { nodes }, leaves, details: stranger.details }
+    NumberModel { tree: Tree { nodes }, leaves, details, detail_bits }
 }
 
 /// A surprise of about so many bits: the chance of more than that, and of more or less at each step from there.

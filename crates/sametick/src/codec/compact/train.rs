@@ -11,8 +11,9 @@ use super::tree::{
     UNSEEN, chance_of, class_of, detail_place,
 };
 use super::walk::{Lineage, Memory, Part, Port, Subject, Walk};
+use crate::entity::EntityId;
 use crate::record::Layout;
-use crate::table::Table;
+use crate::table::{Head, Table};
 use crate::word::Meaning;
 use grow::{Observed, grow};
 use regress::{Lessons, regress};
@@ -50,6 +51,50 @@ pub fn train(layouts: &[Layout], replay: Replay<'_>) -> Tables {
         tables.learn(*subject, samples);
     }
     tables.compile()
+}
+
+/// Records that came one after another, each coded against those before it in the same message.
+pub type Messages = [Vec<Vec<u32>>];
+
+/// Learns from what players asked for, the newest command of a message first, and from what happened, one event a
+/// message; each with its layout. What nothing was seen of stays as it is built in.
+pub fn train_streams(
+    mut tables: Tables,
+    commands: (&Layout, &Messages),
+    events: (&Layout, &Messages),
+) -> Tables {
+    for (stream, (layout, messages)) in tables.streams.iter_mut().zip([commands, events]) {
+        if !messages.is_empty() && !layout.is_empty() {
+            *stream = learn_stream(layout, messages).map(Box::new);
+        }
+    }
+    tables.compile()
+}
+
+/// A message is a run of snapshots of one entity.
+fn learn_stream(layout: &Layout, messages: &Messages) -> Option<super::tables::KindTables> {
+    let layouts = std::slice::from_ref(layout);
+    let head = Head { id: EntityId::new(0, 1)?, kind: 0 };
+    let table_of = |record: &[u32]| {
+        let mut table = Table::default();
+        table.place(head, layout).copy_from_slice(record);
+        table
+    };
+    let mut tables = train(layouts, &mut |learn| {
+        for message in messages {
+            let mut past = [(); 3].map(|()| Table::default());
+            for record in message {
+                let now = table_of(record);
+                let [base, before, earlier] = &past;
+                let lineage =
+                    Lineage { base, before: Some(before), earlier: Some(earlier), spans: [1; 3] };
+                learn(&lineage, &now);
+                past.rotate_right(1);
+                past[0] = now;
+            }
+        }
+    });
+    tables.kinds.pop()
 }
 
 fn collect(layouts: &[Layout], tables: &Tables, replay: Replay<'_>, collector: &mut Collector) {
@@ -215,11 +260,23 @@ fn number_model(samples: &Samples) -> NumberModel {
         }
     }
     let mut chances = [HALF; DETAIL_WORDS];
-    for (chance, [zero, one]) in chances.iter_mut().zip(&details) {
+    // How many bits the first and the second are worth.
+    let mut gains = [0.0; 2];
+    for (index, (chance, [zero, one])) in chances.iter_mut().zip(&details).enumerate() {
         *chance = chance_of((one + 4.0) / (zero + one + 8.0));
+        let share = f64::from(*chance) / 65536.0;
+        let cost = -(one * libm::log2(share) + zero * libm::log2(1.0 - share));
+        gains[usize::from(index % 3 != 0)] += zero + one - cost;
     }
-    NumberModel { tree, leaves, details: chances }
+    let is_worth = |gain: f64| gain > DETAIL_GAIN_MIN * samples.values.len() as f64;
+    let detail_bits = if is_worth(gains[1]) { 2 } else { u8::from(is_worth(gains[0])) };
+    NumberModel { tree, leaves, details: chances, detail_bits }
 }
+
+/// A sign is worth a question if it is so much more often one than the other.
+const SIGN_SHARE_MIN: f64 = 0.12;
+/// So many bits a number must be won by the chances of its higher bits, or they are handed on as they are.
+const DETAIL_GAIN_MIN: f64 = 0.06;
 
 /// How often each class and sign came.
 #[derive(Clone, Default)]
@@ -275,7 +332,9 @@ impl Counts {
                     .map(|class| self.classes.get(class).map_or(0.0, |both| both[side]))
                     .sum::<f64>()
             };
-            leaf[place] = chance_of((side(1) + 1.0) / (side(0) + side(1) + 2.0));
+            let share = (side(1) + 1.0) / (side(0) + side(1) + 2.0);
+            let is_even = (share - 0.5).abs() < SIGN_SHARE_MIN;
+            leaf[place] = if is_even { HALF } else { chance_of(share) };
         }
         leaf
     }
@@ -360,6 +419,7 @@ fn find_rare(layouts: &[Layout], tables: &mut Tables, replay: Replay<'_>) {
         }
     });
     for ((kind, counts), total) in tables.kinds.iter_mut().zip(&counts).zip(&totals) {
-        kind.plan.set_rare(|word| counts[word] < RARE_SHARE * total);
+        let rank = |word: usize| u64::MAX - counts[word] as u64;
+        kind.plan.set_rare(|word| (counts[word] < RARE_SHARE * total).then(|| rank(word)));
     }
 }

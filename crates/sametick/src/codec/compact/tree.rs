@@ -74,10 +74,10 @@ impl Tree {
 
     #[inline(always)]
     pub(crate) fn leaf(&self, features: &Features) -> usize {
-        let mut node = self.nodes[0];
-        while node.feature != Node::LEAF {
-            let value = features[usize::from(node.feature) % FEATURES];
-            node = self.nodes[usize::from(node.next) + usize::from(value > node.threshold)];
+        let mut node = &self.nodes[0];
+        // A leaf asks about no feature that there is.
+        while let Some(value) = features.get(usize::from(node.feature)) {
+            node = &self.nodes[usize::from(node.next) + usize::from(*value > node.threshold)];
         }
         usize::from(node.next)
     }
@@ -125,19 +125,16 @@ impl Regression {
     #[inline(always)]
     pub(crate) fn predict(&self, features: &Features, inputs: &Inputs) -> i32 {
         let products = self.weights(features).iter().zip(inputs);
-        rounded(products.map(|(weight, input)| i64::from(*weight) * i64::from(*input)).sum())
+        let products = products.map(|(weight, input)| i64::from(*weight) * i64::from(*input));
+        rounded(products.fold(0, i64::wrapping_add))
     }
 }
 
-/// A sum of weighed inputs as a prediction.
+/// A sum of weighed inputs as a prediction. What is too large for one wraps, on both ends alike.
 #[inline(always)]
 pub(crate) fn rounded(sum: i64) -> i32 {
-    let rounded = (sum + (1 << (WEIGHT_BITS - 1))) >> WEIGHT_BITS;
-    rounded.clamp(-PREDICTION_MAX, PREDICTION_MAX) as i32
+    (sum.wrapping_add(1 << (WEIGHT_BITS - 1)) >> WEIGHT_BITS) as i32
 }
-
-/// Nothing is predicted to go farther than this.
-const PREDICTION_MAX: i64 = 1 << 29;
 
 /// A number is zero or has a sign and a class: how many bits it needs.
 pub(crate) const CLASSES: usize = 33;
@@ -153,7 +150,12 @@ pub(crate) struct NumberModel {
     pub(crate) leaves: Vec<[u16; LEAF_WORDS]>,
     /// The two bits below a number's highest.
     pub(crate) details: [u16; DETAIL_WORDS],
+    /// How many of them have chances; the rest are as likely either way.
+    pub(crate) detail_bits: u8,
 }
+
+/// No more bits have chances.
+pub(crate) const DETAIL_BITS_MAX: u8 = 2;
 
 pub(crate) const HALF: u16 = 1 << 15;
 /// The chance of a class larger than any that was ever seen.
@@ -167,7 +169,12 @@ impl NumberModel {
         for (class, chance) in leaf[1..CLASSES].iter_mut().enumerate() {
             *chance = if class < 2 { 20_000 } else { 36_000 };
         }
-        Self { tree: Tree::default(), leaves: vec![leaf], details: [HALF - 4000; DETAIL_WORDS] }
+        Self {
+            tree: Tree::default(),
+            leaves: vec![leaf],
+            details: [HALF - 4000; DETAIL_WORDS],
+            detail_bits: DETAIL_BITS_MAX,
+        }
     }
 
     /// Codes a number, either way: what comes back is what the other end has.
@@ -183,14 +190,21 @@ impl NumberModel {
             return i32::MIN;
         }
         let sign = leaf[CLASSES + usize::from(class > 1)];
+        let mut left = class as u32 - 1;
+        let size = value.unsigned_abs();
+        // A sign that is as likely either way goes with the bits that are.
+        if sign == HALF && self.detail_bits == 0 && left < RAW_BITS_MAX {
+            let below = size & !(u32::MAX << left);
+            let known = coder.raw(left + 1, u32::from(value < 0) << left | below);
+            let magnitude = (known & !(1 << left) | 1 << left).cast_signed();
+            return if known >> left != 0 { -magnitude } else { magnitude };
+        }
         let is_negative = coder.decide(sign, value < 0);
         let mut magnitude = 1;
         if class > 1 {
-            let size = value.unsigned_abs();
             let detail = detail_place(class, usize::from(leaf[0]));
-            let mut left = class as u32 - 1;
             let mut place = detail;
-            for _ in 0..left.min(2) {
+            for _ in 0..left.min(u32::from(self.detail_bits)) {
                 left -= 1;
                 let bit = coder.decide(self.details[place], size >> left & 1 != 0);
                 magnitude = magnitude << 1 | u32::from(bit);

@@ -6,7 +6,7 @@ use super::plan::{Float, Integer, Mode, NONE, Numbers, Wraps, float_range, from_
 use super::range::RAW_BITS_MAX;
 use super::records::{Past, Records};
 use super::space::{Motion, Rumour, Space};
-use super::tables::Tables;
+use super::tables::{Tables, WordTables};
 use super::tree::{FRACTION_BITS, Features, FlagModel, Inputs, NumberModel};
 use super::turn::{self, Turn};
 use crate::entity::EntityId;
@@ -103,7 +103,7 @@ pub(crate) struct Memory {
     keys: Vec<u8>,
     heads: Vec<(u16, Head)>,
     recent: Vec<[Recent; ROW_WORDS]>,
-    row: Box<Row>,
+    pub(super) row: Box<Row>,
     held: HeldModels,
 }
 
@@ -134,6 +134,8 @@ pub(crate) struct Walk<'a, P, R> {
 }
 
 const ONE: i32 = 1 << FRACTION_BITS;
+/// Who is attached to somebody is coded behind all who may be that.
+const ATTACHED_KEY: usize = KEYS - 2;
 /// From farther away nobody is taken along.
 const LED_MAX: i32 = 1 << 20;
 
@@ -364,6 +366,8 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
             let plan = &self.tables.kinds[usize::from(head.kind)].plan;
             let key = if plan.leads {
                 0
+            } else if plan.anchor != NONE && is_known(*slot, head) {
+                ATTACHED_KEY
             } else if !is_known(*slot, head) {
                 KEYS - 1
             } else {
@@ -391,7 +395,7 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
     }
 
     /// Codes one entity into the row; says whether it changed.
-    fn entity(
+    pub(super) fn entity(
         &mut self,
         slot: usize,
         head: Head,
@@ -414,6 +418,7 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
         let earlier = older(lineage.earlier, before);
         let mut entity = Entity {
             kind: head.kind,
+            id: head.id,
             plan,
             tables,
             layout,
@@ -430,6 +435,12 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
         entity.known[f::ACQUAINTANCE] = if is_known { i32::from(!was_visible) } else { 2 };
         entity.known[f::SPAN] = lineage.spans[0].min(64).cast_signed();
         entity.introduce(&self.memory.space, &lineage.spans, self.changed_lately);
+        if plan.anchor != NONE && plan.place != NONE {
+            // How far it will be taken along.
+            let by = self.anchor_of(&entity).map_or([0; 3], |anchor| anchor.by);
+            let far = by.iter().fold(0i32, |far, part| far.saturating_add(part.saturating_abs()));
+            entity.known[f::LEADER_DISTANCE] = far;
+        }
         let is_changed = truth.is_some_and(|truth| truth != base);
         let about = Subject { kind: Some(head.kind), part: Part::Changed };
         if is_known {
@@ -456,6 +467,12 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
         true
     }
 
+    /// How the one moved that an entity was attached to.
+    fn anchor_of(&self, entity: &Entity<'a>) -> Option<Motion> {
+        let id = EntityId::from_word(entity.base[usize::from(entity.plan.anchor)])?;
+        self.memory.space.moved(id)
+    }
+
     /// Codes the words of an entity that changed, and tells the space how it moved.
     fn words(&mut self, entity: &mut Entity<'a>) {
         let plan = entity.plan;
@@ -465,34 +482,21 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
         if has_place {
             let place = entity.motion.from;
             entity.rumour = self.memory.space.listen(&place, plan.radius);
-            if entity.known[f::LEADER_DISTANCE] < LED_MAX {
+            if plan.anchor != NONE {
+                entity.led = self.anchor_of(entity).map_or([0; 3], |anchor| anchor.leads(&place));
+            } else if entity.known[f::LEADER_DISTANCE] < LED_MAX {
                 entity.led = self.memory.space.led(&place);
             }
             entity.heed();
         }
         let (lively, rare) = plan.order.split_at(usize::from(plan.lively));
-        self.these_words(entity, lively);
-        if !rare.is_empty() && !self.port.failed() {
-            let truth = entity.truth.unwrap_or(entity.base);
-            let differs = |word: &u8| truth[usize::from(*word)] != entity.base[usize::from(*word)];
-            let about = Subject { kind: Some(entity.kind), part: Part::Rare };
-            let any = rare.iter().any(differs);
-            if self.port.flag(about, &entity.tables.rare, &entity.known, any) {
-                self.these_words(entity, rare);
-                let same = |word: &u8| {
-                    self.memory.row[usize::from(*word)] == entity.base[usize::from(*word)]
-                };
-                if rare.iter().all(same) {
-                    self.port.fail();
-                }
-            } else {
-                for word in rare.iter().map(|word| usize::from(*word)) {
-                    self.memory.row[word] = entity.base[word];
-                }
-            }
-        }
+        self.these_words(entity, lively, false);
+        self.rare_words(entity, rare);
         has_place &= entity.motion.by != [0; 3] || entity.motion.turn != [0; 3];
         if has_place {
+            if self.tables.has_anchors {
+                self.memory.space.anchor(entity.id, entity.motion);
+            }
             if plan.leads && self.memory.space.leader.is_none() {
                 self.memory.space.leader = Some(entity.motion);
             } else if !plan.leads {
@@ -501,33 +505,65 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
         }
     }
 
-    fn these_words(&mut self, entity: &mut Entity<'a>, words: &[u8]) {
-        let rotation = usize::from(entity.plan.rotation);
-        for word in words.iter().map(|word| usize::from(*word)) {
-            if rotation == usize::from(NONE) || !(rotation..rotation + 4).contains(&word) {
-                self.word(entity, word);
-            } else if word == rotation {
-                self.rotation(entity, word);
-            }
-            if self.port.failed() {
+    /// Codes the words that rarely change up to the last that did: before the first, and behind each that did, it is
+    /// said whether there are more.
+    fn rare_words(&mut self, entity: &mut Entity<'a>, words: &[u8]) {
+        let truth = entity.truth.unwrap_or(entity.base);
+        let differs = |word: &u8| truth[usize::from(*word)] != entity.base[usize::from(*word)];
+        let last = if P::READS { None } else { words.iter().rposition(differs) };
+        let end = last.map_or(0, |last| last + 1);
+        let about = Subject { kind: Some(entity.kind), part: Part::Rare };
+        let mut next = 0;
+        while next < words.len() && !self.port.failed() {
+            entity.known[f::VALUE] = next as i32;
+            if !self.port.flag(about, &entity.tables.rare, &entity.known, next < end) {
                 return;
             }
+            let Some(place) = self.these_words(entity, &words[next..], true) else {
+                return self.port.fail();
+            };
+            next += place + 1;
         }
     }
 
-    /// Predicts a word's number from its past and from what is known already, and codes the rest.
-    #[inline(always)]
-    fn word(&mut self, entity: &mut Entity<'a>, word: usize) {
-        match entity.tables.words[word].code.mode {
-            Mode::Integer { low } => self.word_as(entity, word, Integer { low }),
-            Mode::Wraps { bits } => self.word_as(entity, word, Wraps { bits }),
-            Mode::Float { shift, times } => self.word_as(entity, word, Float { shift, times }),
+    /// Codes words, on demand only up to the first that changed; says which that is.
+    fn these_words(
+        &mut self,
+        entity: &mut Entity<'a>,
+        words: &[u8],
+        until_changed: bool,
+    ) -> Option<usize> {
+        for (place, word) in words.iter().enumerate() {
+            let index = usize::from(*word);
+            let tables = &entity.tables.words[index];
+            match tables.code.mode {
+                _ if tables.code.is_rotation => {
+                    if *word == entity.plan.rotation {
+                        self.rotation(entity, index);
+                    }
+                }
+                Mode::Integer { low } => self.word(entity, (index, tables), Integer { low }),
+                Mode::Wraps { bits } => self.word(entity, (index, tables), Wraps { bits }),
+                Mode::Float { shift, times } => {
+                    self.word(entity, (index, tables), Float { shift, times });
+                }
+            }
+            let is_last = until_changed && self.memory.row[index] != entity.base[index];
+            if is_last || self.port.failed() {
+                return Some(place);
+            }
         }
+        None
     }
 
-    /// The same for one kind of number, so that nothing is asked twice.
-    fn word_as<M: Numbers>(&mut self, entity: &mut Entity<'a>, word: usize, mode: M) {
-        let tables = &entity.tables.words[word];
+    /// Predicts a word's number from its past and from what is known already, and codes the rest. Once for each kind of
+    /// number, so that nothing is asked twice.
+    fn word<M: Numbers>(
+        &mut self,
+        entity: &mut Entity<'a>,
+        (word, tables): (usize, &'a WordTables),
+        mode: M,
+    ) {
         let code = &tables.code;
         let Memory { recent, row, .. } = &mut *self.memory;
         let recent = &mut recent[usize::from(entity.kind)][word % ROW_WORDS];
@@ -538,6 +574,7 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
         };
         let about = Subject { kind: Some(entity.kind), part: Part::Word(word as u8) };
         let spans = &self.lineage.spans;
+        let declared = &entity.layout.words()[word];
         let predicted = if P::LEARNS {
             let inputs = entity.inputs((code, mode), (word, at), spans, row, recent.delta);
             self.port.learn(about, &entity.known, &inputs, scaled(mode.distance(at, now)));
@@ -545,7 +582,7 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
         } else {
             entity.predict((tables, mode), (word, at), spans, row, recent.delta)
         };
-        let steps = entity.expect(mode, word, predicted);
+        let steps = entity.expect::<M>(declared.max, word, predicted);
         let guess = at.wrapping_add(steps);
         entity.prepare((predicted, steps, at), recent);
         let missed =
@@ -557,7 +594,7 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
         }
         // A number beyond what the word can hold is another in disguise.
         let is_itself = || mode.number(value) == number && mode.distance(guess, number) == missed;
-        if P::READS && !(is_itself() && entity.layout.words()[word].admits(value)) {
+        if P::READS && !(is_itself() && declared.admits(value)) {
             return self.port.fail();
         }
         row[word % ROW_WORDS] = value;

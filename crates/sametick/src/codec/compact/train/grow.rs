@@ -19,9 +19,10 @@ const THRESHOLDS_MAX: usize = 31;
 /// A split must save so many bits for itself, and a little for each symbol that it tells apart.
 const SPLIT_BITS: f64 = 24.0;
 const LEAF_SAMPLES_MIN: usize = 24;
-/// And so many for each time that it is asked: questions take time.
-const FLAG_WORTH: f64 = 0.001;
-const NUMBER_WORTH: f64 = 0.03;
+/// And so many for each time that it is asked, and such a share of what is asked about: questions take time.
+const FLAG_WORTH: f64 = 0.003;
+const NUMBER_WORTH: f64 = 0.02;
+const SHARE_WORTH: f64 = 0.024;
 
 struct Binned {
     thresholds: Vec<Vec<i32>>,
@@ -155,6 +156,7 @@ fn consider(
             }
         }
         let worth = if alphabet == 2 { FLAG_WORTH } else { NUMBER_WORTH };
+        let worth = worth * samples.len() as f64 + SHARE_WORTH * whole;
         let distinct = total.iter().filter(|count| **count > 0).count() as f64;
         for (place, feature) in binned.features.iter().enumerate() {
             let mut less = vec![0u32; alphabet];
@@ -173,10 +175,7 @@ fn consider(
                     continue;
                 }
                 let saved = (whole - cost(&less) - cost(&more)) * observed.weight;
-                let gain = saved
-                    - SPLIT_BITS
-                    - 2.0 * distinct
-                    - worth * samples.len() as f64 * observed.weight;
+                let gain = saved - SPLIT_BITS - 2.0 * distinct - worth * observed.weight;
                 if gain > best.0 {
                     best = (gain, *feature, bin as u8);
                 }

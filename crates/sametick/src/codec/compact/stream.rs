@@ -1,0 +1,216 @@
+//! Records one after another through the coder, with no entities around them: what players ask for, and what happens.
+
+use super::part;
+use super::range::{Decoder, Encoder};
+use super::records::{Past, Records};
+use super::tables::{KindTables, Tables};
+use super::tree::NumberModel;
+use super::walk::{Memory, Port, Walk};
+use super::{Reading, Writing};
+use crate::bits::Malformed;
+use crate::entity::EntityId;
+use crate::game::EventKey;
+use crate::received::nearest_of;
+use crate::record::Layout;
+use crate::slots::Slots;
+use crate::table::Head;
+use crate::world::Tick;
+use std::sync::LazyLock;
+
+/// A message has at most so many records.
+const COUNT_BITS: u32 = 5;
+pub(crate) const STREAM_RECORDS_MAX: usize = 1 << COUNT_BITS;
+const _: () = assert!(crate::commands::REPEATED_COMMANDS_MAX <= STREAM_RECORDS_MAX);
+
+/// All stand in the same place, one after the other.
+static PLACE: LazyLock<(Head, Slots)> = LazyLock::new(|| {
+    let mut slots = Slots::default();
+    slots.insert(0);
+    let id = EntityId::new(0, 1).expect("the first name there is");
+    (Head { id, kind: 0 }, slots)
+});
+
+/// One record, or none.
+#[derive(Clone, Copy)]
+struct Single<'a>(Option<&'a [u32]>);
+
+impl<'a> Records<'a> for Single<'a> {
+    fn head(self, slot: usize) -> Option<Head> {
+        self.0.filter(|_| slot == 0).map(|_| PLACE.0)
+    }
+    fn record(self, _: usize, _: &Layout) -> &'a [u32] {
+        self.0.unwrap_or(&[])
+    }
+    fn visible(self) -> &'a Slots {
+        &PLACE.1
+    }
+}
+
+/// Codes records of one layout.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    layout: Layout,
+    /// Of one kind.
+    tables: Tables,
+    memory: Memory,
+    /// What was read last.
+    records: Vec<Vec<u32>>,
+}
+
+impl Stream {
+    fn new(trained: Option<&KindTables>, layout: &Layout) -> Self {
+        let layouts = std::slice::from_ref(layout);
+        let mut tables = Tables::built_in(layouts);
+        if let Some(trained) = trained.filter(|trained| trained.suits(layout)) {
+            tables.kinds = vec![trained.clone()];
+            tables = tables.compile();
+        }
+        Self { layout: layout.clone(), tables, memory: Memory::default(), records: Vec::new() }
+    }
+
+    /// Walks records, each against those before it: those given, or as many as are asked for.
+    fn walk<P: Port>(&mut self, port: &mut P, truth: Option<&[Vec<u32>]>, count: usize) {
+        self.records.clear();
+        for index in 0..count {
+            let known = |back: usize| {
+                let index = index.checked_sub(back)?;
+                self.records.get(index).map(Vec::as_slice)
+            };
+            let lineage = Past {
+                base: Single(known(1)),
+                before: Some(Single(known(2))),
+                earlier: Some(Single(known(3))),
+                spans: [1; 3],
+            };
+            let layouts = std::slice::from_ref(&self.layout);
+            let truth = truth.map(|truth| &truth[index][..]);
+            let mut walk = Walk::new(layouts, &self.tables, lineage, &mut self.memory, port);
+            let is_changed = walk.entity(0, PLACE.0, truth, None);
+            if port.failed() {
+                return;
+            }
+            let record = match (is_changed, known(1)) {
+                (false, Some(known)) => known.to_vec(),
+                _ => self.memory.row[..self.layout.len()].to_vec(),
+            };
+            self.records.push(record);
+        }
+    }
+}
+
+/// The streams of a game: what a client's messages and a server's events are coded with.
+#[derive(Debug)]
+pub struct Streams {
+    commands: Stream,
+    events: Stream,
+}
+
+/// What names an event besides its values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// When it happened.
+    pub tick: Tick,
+    /// The entity it is about.
+    pub entity: EntityId,
+    /// Which of that entity's events of its kind and tick it is.
+    pub ordinal: u8,
+    /// Whether those who join later are told of it too.
+    pub is_saved: bool,
+}
+
+impl Named {
+    pub(crate) fn key(&self, kind: u8) -> EventKey {
+        EventKey { tick: self.tick, entity: self.entity, kind, ordinal: self.ordinal }
+    }
+}
+
+/// An event's tick is told as its low bits, but that of one that was saved, which may be of any age.
+const EVENT_TICK_BITS: u32 = 16;
+const SLOT_BITS: u32 = 12;
+const _: () = assert!(crate::ENTITY_SLOTS_MAX <= 1 << SLOT_BITS);
+/// The chance, of 65536, that an event is saved.
+const SAVED: u16 = 4_000;
+
+/// The models of names, which are the same in all games.
+static SMALL: LazyLock<NumberModel> = LazyLock::new(|| NumberModel::prior(0));
+
+impl Streams {
+    /// With what tables know of them; what they do not is built in.
+    pub fn new(tables: &Tables, commands: &Layout, events: &Layout) -> Self {
+        let [trained_commands, trained_events] = &tables.streams;
+        Self {
+            commands: Stream::new(trained_commands.as_deref(), commands),
+            events: Stream::new(trained_events.as_deref(), events),
+        }
+    }
+
+    /// Writes commands, at least one, the newest first.
+    pub fn write_commands(&mut self, records: &[Vec<u32>]) -> Vec<u8> {
+        let mut encoder = Encoder::default();
+        Encoder::raw(&mut encoder, COUNT_BITS, records.len() as u32 - 1);
+        let mut port = Writing { encoder, bytes_max: usize::MAX };
+        self.commands.walk(&mut port, Some(records), records.len());
+        port.encoder.finish()
+    }
+
+    /// Reads what [`write_commands`](Streams::write_commands) wrote.
+    pub fn read_commands(&mut self, bytes: &[u8]) -> Result<&[Vec<u32>], Malformed> {
+        let mut port = Reading { decoder: Decoder::new(bytes), failed: false };
+        let count = port.decoder.raw(COUNT_BITS) as usize + 1;
+        self.commands.walk(&mut port, None, count);
+        if port.failed() {
+            return Err(Malformed);
+        }
+        port.decoder.finish()?;
+        Ok(&self.commands.records)
+    }
+
+    /// Writes an event.
+    pub fn write_event(&mut self, named: Named, record: Vec<u32>) -> Vec<u8> {
+        let mut encoder = Encoder::default();
+        code_named(&mut encoder, named.tick, Some(named));
+        let mut port = Writing { encoder, bytes_max: usize::MAX };
+        self.events.walk(&mut port, Some(&[record]), 1);
+        port.encoder.finish()
+    }
+
+    /// Reads what [`write_event`](Streams::write_event) wrote; `newest` is a tick not far from it.
+    pub fn read_event(&mut self, bytes: &[u8], newest: Tick) -> Result<(Named, &[u32]), Malformed> {
+        let mut port = Reading { decoder: Decoder::new(bytes), failed: false };
+        let named = code_named(&mut port, newest, None).ok_or(Malformed)?;
+        self.events.walk(&mut port, None, 1);
+        if port.failed() {
+            return Err(Malformed);
+        }
+        port.decoder.finish()?;
+        let record = self.events.records.first().ok_or(Malformed)?;
+        Ok((named, record))
+    }
+}
+
+/// Codes an event's name, either way; none if it cannot be one.
+fn code_named(coder: &mut impl part::Head, newest: Tick, named: Option<Named>) -> Option<Named> {
+    let known = Default::default();
+    let is_saved = coder.decide(SAVED, named.is_some_and(|named| named.is_saved));
+    let tick = named.map_or(0, |named| named.tick.0);
+    let low = coder.raw(EVENT_TICK_BITS, tick & ((1 << EVENT_TICK_BITS) - 1));
+    let tick = if is_saved {
+        coder.raw(EVENT_TICK_BITS, tick >> EVENT_TICK_BITS) << EVENT_TICK_BITS | low
+    } else {
+        nearest_of(u64::from(newest.0), low, EVENT_TICK_BITS) as u32
+    };
+    let slot = coder.raw(SLOT_BITS, named.map_or(0, |named| named.entity.slot() as u32));
+    let generation = named.map_or(0, |named| named.entity.generation().cast_signed() - 1);
+    let generation = SMALL.code(coder, &known, generation);
+    let ordinal = SMALL.code(coder, &known, named.map_or(0, |named| i32::from(named.ordinal)));
+    let entity = u32::try_from(i64::from(generation) + 1)
+        .ok()
+        .and_then(|generation| EntityId::new(slot as usize, generation));
+    match (entity, u8::try_from(ordinal)) {
+        (Some(entity), Ok(ordinal)) => Some(Named { tick: Tick(tick), entity, ordinal, is_saved }),
+        _ => {
+            coder.fail();
+            None
+        }
+    }
+}
