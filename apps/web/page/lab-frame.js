@@ -5,6 +5,8 @@ const LOOK_MILLIS = 100;
 const SECOND_MILLIS = 1000;
 // Intervals of the display that are remembered for its rate.
 const INTERVALS_MAX = 240;
+// Whoever has moved the mouse so far has looked around.
+const LOOK_DOTS = 600;
 
 // The display's own rate, whatever is drawn: the median of its last intervals.
 class Display {
@@ -87,6 +89,14 @@ export function begin(wasm) {
     if (["Minus", "Equal", "NumpadAdd", "NumpadSubtract", "BracketRight", "Enter", "NumpadEnter"].includes(event.code)) {
       tell({ kind: "key", code: event.code });
     }
+  });
+  const did = (what) => { if (document.pointerLockElement) tell({ kind: "did", what }); };
+  addEventListener("keydown", ({ code }) => { if (["KeyW", "KeyA", "KeyS", "KeyD"].includes(code)) did("walk"); });
+  addEventListener("mousedown", ({ button }) => { if (button === 0) did("fire"); });
+  let turned = 0;
+  addEventListener("mousemove", ({ movementX, movementY }) => {
+    turned += document.pointerLockElement ? Math.abs(movementX) + Math.abs(movementY) : 0;
+    if (turned > LOOK_DOTS) { turned = 0; did("look"); }
   });
   document.addEventListener("pointerlockchange", () => tell({ kind: "lock", locked: !!document.pointerLockElement }));
 

@@ -64,6 +64,10 @@ pub(crate) struct LabSession {
     pub(crate) terms: Terms,
     /// How the others are seen.
     pub(crate) model: Option<String>,
+    /// How many snapshots behind the newest they are shown, if that differs from the model.
+    pub(crate) interpolation: Option<f64>,
+    /// Over how long corrections are spread, if that differs.
+    pub(crate) smoothing_ms: Option<f64>,
     pub(crate) sensitivity: Option<f64>,
     pub(crate) invert: Option<bool>,
 }
@@ -226,8 +230,14 @@ fn lab_of(session: &browser::Session) -> LabSession {
         number("frame_delay").unwrap_or(0.0),
         number("input_delay").unwrap_or(0.0),
     );
-    let invert = session.text("lab.invert").map(|value| value == "true");
-    LabSession { terms, model: session.text("lab.model"), sensitivity: number("sensitivity"), invert }
+    LabSession {
+        terms,
+        model: session.text("lab.model"),
+        interpolation: number("interpolation"),
+        smoothing_ms: number("smoothing_ms"),
+        sensitivity: number("sensitivity"),
+        invert: session.text("lab.invert").map(|value| value == "true"),
+    }
 }
 
 /// With a capital letter and a full stop.

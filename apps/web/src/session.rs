@@ -10,7 +10,10 @@ use sametick::lockstep::Mesh;
 use sametick::secure::Random;
 use sametick::{Client, Effect, EntityId, PlayerId, Span, Time, View, World};
 use sametick_arena::map::MAPS;
-use sametick_arena::{Arena, Command, Content, Entity, Event, Fighter, Mode, NAME_BYTES_MAX};
+use sametick_arena::scenes::Scene;
+use sametick_arena::{
+    Arena, Command, Content, Entity, Event, Fighter, Mode, NAME_BYTES_MAX, Tuning,
+};
 
 /// The road to a server: datagrams in, datagrams out.
 pub(crate) trait Road {
@@ -265,16 +268,22 @@ impl Session {
     }
 }
 
-/// The game of this name, among all that the page knows.
+/// The game of this name, among all that the page knows: those of matches, those of experiments, whose rounds do not
+/// end by themselves, and the scenes.
 pub(crate) fn find_content(name: u64) -> Option<Content> {
     let modes = [Mode::FreeForAll, Mode::Teams, Mode::Duel, Mode::Practice];
-    MAPS.iter().find_map(|(_, text)| {
+    let endless = Tuning { score_limit: 0, round_seconds: 0.0, ..Tuning::default() };
+    let ways = modes.into_iter().flat_map(|mode| [(mode, None), (mode, Some(&endless))]);
+    let of_maps = MAPS.iter().find_map(|(_, text)| {
         let mut content = Content::new(text, Mode::FreeForAll).ok()?;
-        modes.into_iter().find_map(|mode| {
-            content.mode = mode;
+        let usual = content.tuning.clone();
+        ways.clone().find_map(|(mode, tuning)| {
+            (content.mode, content.tuning) = (mode, tuning.unwrap_or(&usual).clone());
             (content.name() == name).then(|| content.clone())
         })
-    })
+    });
+    let scenes = || Scene::all().into_iter().map(|scene| scene.content);
+    of_maps.or_else(|| scenes().find(|content| content.name() == name))
 }
 
 /// The game on a map and in a mode by their short names.
@@ -408,6 +417,12 @@ mod tests {
         let content = named_content("halls", "tdm").unwrap();
         let found = find_content(content.name()).unwrap();
         assert_eq!((found.map.title.as_str(), found.mode), ("Halls", Mode::Teams));
+        let endless = Tuning { score_limit: 0, round_seconds: 0.0, ..Tuning::default() };
+        let content = Content { tuning: endless.clone(), ..named_content("field", "duel").unwrap() };
+        let found = find_content(content.name()).unwrap();
+        assert_eq!((found.map.title.as_str(), found.tuning), ("Field", endless));
+        let scene = Scene::corner();
+        assert!(find_content(scene.content.name()).is_some());
         assert!(find_content(1).is_none());
     }
 }

@@ -9,7 +9,7 @@ use crate::outside::{Joining, LabSession};
 use crate::page::{self, Happening};
 use crate::scene::Scene;
 use crate::session::Standing;
-use sametick::{Span, Time, View};
+use sametick::{Interpolation, Others, Span, Time, View};
 
 /// Under which name the participant's page keeps what leads to its seat.
 const SECRET: &str = "sametick.lab";
@@ -80,7 +80,15 @@ impl App {
         if let Some(model) = asked.model {
             let _ = self.settings.set("view", &model);
         }
-        self.settings.view()
+        let mut view = self.settings.view();
+        if let (Some(behind), Others::Interpolated(way)) = (asked.interpolation, view.others) {
+            let behind = behind as u8;
+            view.others = Others::Interpolated(Interpolation { behind, ..way });
+        }
+        if let Some(ms) = asked.smoothing_ms {
+            view.smooths_over = Span::from_millis_f64(ms);
+        }
+        view
     }
 
     /// A match that is over is asked for again until the participant's page says otherwise: it knows whether the trial
