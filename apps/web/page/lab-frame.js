@@ -2,6 +2,8 @@
 // tells goes to its parent, and only to one of the same origin.
 
 const LOOK_MILLIS = 100;
+// Longer times are told as this long.
+const MILLIS_MAX = 60000;
 const SECOND_MILLIS = 1000;
 // Intervals of the display that are remembered for its rate.
 const INTERVALS_MAX = 240;
@@ -54,7 +56,7 @@ class Attention {
     const now = performance.now();
     if (this.#hiddenSince !== null) { this.#hidden += now - this.#hiddenSince; this.#hiddenSince = now; }
     const isFocused = parent.document.hasFocus();
-    const taken = { hidden_ms: Math.round(this.#hidden), is_focused: !this.#lost && isFocused };
+    const taken = { hidden_ms: Math.min(Math.round(this.#hidden), MILLIS_MAX), is_focused: !this.#lost && isFocused };
     this.#hidden = 0;
     this.#lost = !isFocused;
     return taken;
@@ -81,6 +83,7 @@ export function begin(wasm) {
     since = time;
     const figures = JSON.parse(wasm.lab_second() || "{}");
     const { road, ...told } = figures;
+    for (const name of ["frame_ms", "frame_ms_95"]) told[name] = Math.min(told[name] ?? 0, MILLIS_MAX);
     tell({ kind: "second", second: second++, refresh_hz: display.hertz(), road, telemetry: { ...told, ...attention.take() } });
   }, LOOK_MILLIS);
 

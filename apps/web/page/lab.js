@@ -7,6 +7,7 @@ import { element, put } from "./elements.js";
 
 const POLL_MILLIS = 500;
 const AGAIN_MILLIS = 2000;
+const CALIBRATE_TRIES = 5;
 // Under this name the frame finds what leads to the seat; with the code behind it, it outlives the tab.
 const SECRET = "sametick.lab";
 
@@ -90,6 +91,10 @@ function onlyHere() {
 }
 
 async function enter(wanted) {
+  // Whatever is still under way for another code is of no concern any more.
+  isStopped = true;
+  clearTimeout(timer);
+  secret = "";
   try {
     await claim(wanted);
   } catch (error) {
@@ -134,10 +139,14 @@ function warn(text) {
 async function poll() {
   clearTimeout(timer);
   if (isStopped) return;
+  const asked = secret;
   try {
-    take(await api("lab/seat"));
+    const told = await api("lab/seat");
+    if (isStopped || asked !== secret) return;
+    take(told);
     warn("");
   } catch (error) {
+    if (isStopped || asked !== secret) return;
     if (error.status === 401 || error.status === 403) {
       // Another page has the seat, or the study was begun anew.
       secret = "";
@@ -146,7 +155,8 @@ async function poll() {
     }
     warn(error.status === undefined ? "The study does not answer. Trying again." : error.message);
   }
-  if (!isStopped) timer = setTimeout(poll, POLL_MILLIS);
+  clearTimeout(timer);
+  timer = setTimeout(poll, POLL_MILLIS);
 }
 
 // Says what the participant did; the answer is what comes next.
@@ -159,6 +169,20 @@ async function act(what) {
     warn(error.status === undefined ? "The study does not answer. Please try again." : error.message);
     return false;
   }
+}
+
+// The server may want to look at the line for a moment longer.
+async function calibrate(measured) {
+  for (let tries = 0; tries < CALIBRATE_TRIES; tries += 1) {
+    try {
+      take(await api("lab/seat", { do: "calibrate", ...measured }));
+      return;
+    } catch (error) {
+      if (error.status !== 409) { warn(error.status === undefined ? "The study does not answer. Please try again." : error.message); return; }
+      await new Promise((done) => setTimeout(done, 1000));
+    }
+  }
+  warn("Your line could not be measured. Please try again.");
 }
 
 function take(told) {
@@ -187,7 +211,7 @@ function showProgress({ stage, place, of, is_practice }) {
     bar.firstElementChild.style.width = "100%";
     bar.setAttribute("aria-valuenow", 100);
   } else if (["consent", "calibration"].includes(stage)) {
-    words.textContent = stage === "consent" ? "Before you begin" : "Set up";
+    words.textContent = stage === "consent" ? "" : "Set up";
   }
 }
 
@@ -229,8 +253,11 @@ const painters = {
   calibration(told) {
     const isNew = show("calibration", () => {
       calibration = new Calibration({
-        set: (name, value) => frame?.contentWindow.lab?.set(name, value),
-        done: (measured) => act({ do: "calibrate", ...measured }),
+        set: (name, value) => {
+          if (name === "invert") kept.set(localStorage, `${SECRET}.invert`, value);
+          frame?.contentWindow.lab?.set(name, value);
+        },
+        done: (measured) => calibrate(measured),
       });
       return calibration.elements;
     });
@@ -244,7 +271,6 @@ const painters = {
       element("h1", "This study cannot be done from here"),
       element("p", why),
       element("p", "Nothing was recorded that counts against you. Please tell whoever invited you what this page says."),
-      acts(button("Measure again", () => act({ do: "recalibrate" }))),
     ]);
   },
 
@@ -347,6 +373,8 @@ function cover() {
 addEventListener("message", ({ origin, source, data }) => {
   if (origin !== location.origin || source !== frame?.contentWindow || !data?.sametick) return;
   if (data.kind === "ready") {
+    // What the participant has set, the server keeps but for this.
+    frame.contentWindow.lab.set("invert", kept.get(localStorage, `${SECRET}.invert`) === "on" ? "on" : "off");
     poll();
   } else if (data.kind === "state") {
     frameState = data.state;

@@ -6,7 +6,7 @@ import { drawn, element, put } from "./elements.js";
 const POLL_MILLIS = 1000;
 // A trace is a minute, a value a second.
 const TRACE_SECONDS = 60;
-const [TRACE_WIDTH, TRACE_HEIGHT, TRACE_SCALE] = [190, 44, 34];
+const [TRACE_WIDTH, TRACE_HEIGHT, TRACE_SCALE] = [180, 44, 30];
 // The least that a trace's height stands for, so that a quiet line looks quiet.
 const TRACE_MS_MIN = 40;
 
@@ -84,7 +84,7 @@ function draw() {
   document.title = `${state.title || "Study"}: live`;
   say("question", state.question || "");
   say("left", clock(state.seconds_left));
-  const here = state.seats.filter(({ is_here, state }) => is_here ?? !/^(not here|away|empty|gone)/.test(state)).length;
+  const here = state.seats.filter(({ is_here }) => is_here).length;
   say("here", `${here} of ${state.seats.length}`);
   say("dropped", String(state.rows_dropped));
   at("dropped").classList.toggle("wrong", state.rows_dropped > 0);
@@ -99,6 +99,9 @@ function draw() {
     const lines = state.anomalies.map((line) => element("p", line));
     put(at("anomalies"), lines.length ? lines : element("p", { class: "none" }, "Nothing is wrong."));
   }
+  const changes = (state.changes ?? []).map(({ group, setting, value }) => `${setting} ${value} for ${group ? whom({ group }) : "everyone"}`);
+  say("changes", `Changed by hand: ${changes.join("; ")}.`);
+  at("changes").hidden = !changes.length;
   if (isNews("seats", state.seats)) drawSeats();
   if (isNews("log", state.log)) drawLog();
 }
@@ -135,7 +138,7 @@ function cells(seat, isFirst, groupSize) {
   ];
   if (isFirst) made.push(shared(groupSize, letterOf(seat)));
   made.push(
-    element("td", {}, pair(seat.asked_ms, seat.achieved_ms, "ms", 0, has("ping")), floorOf(seat)),
+    element("td", {}, pair(seat.asked_ms, seat.achieved_ms, "ms", 0, has("ping"), " large"), floorOf(seat)),
     element("td", {}, trace(seat.trace_ms ?? [], seat.asked_ms)),
     element("td", {}, pair(percent(seat.asked_loss), percent(seat.achieved_loss), "%", 1, has("loss"))),
     element("td", {}, figure(seat.frame_ms, "ms", 1, has("frame"))),
@@ -169,10 +172,11 @@ function press(text, key, call, kind = "", isOff = false) {
 const percent = (share) => (typeof share === "number" ? share * 100 : share);
 const number = (value, digits) => (typeof value === "number" ? value.toFixed(digits) : "–");
 
-function pair(asked, achieved, unit, digits, isWrong) {
+function pair(asked, achieved, unit, digits, isWrong, size = "") {
   if (typeof asked !== "number" && typeof achieved !== "number") return element("span", { class: "away" }, "–");
+  if (typeof achieved !== "number") return element("span", { class: "away" }, `asked ${number(asked, digits)} ${unit}`);
   const wanted = typeof asked === "number" ? number(asked, digits) : "any";
-  return element("span", { class: isWrong ? "figure wrong" : "figure" }, element("span", { class: "asked" }, `${wanted} →`), " ",
+  return element("span", { class: `figure${size}${isWrong ? " wrong" : ""}` }, element("span", { class: "asked" }, `${wanted} →`), " ",
     element("b", number(achieved, digits)), ` ${unit}`);
 }
 
@@ -187,7 +191,7 @@ function floorOf(seat) {
 
 function attention(seat, isWrong) {
   if (seat.is_hidden) return element("span", { class: "wrong" }, "page hidden");
-  if (seat.is_focused === false) return element("span", { class: "wrong" }, "looks elsewhere");
+  if (seat.is_focused === false) return element("span", { class: "wrong" }, "elsewhere");
   if (isWrong) return element("span", { class: "wrong" }, "was elsewhere");
   return seat.is_focused ? element("span", "at the page") : element("span", { class: "away" }, "–");
 }
