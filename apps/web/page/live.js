@@ -4,6 +4,7 @@
 import { drawn, element, put } from "./elements.js";
 
 const POLL_MILLIS = 1000;
+const TOLD_MILLIS = 8000;
 // A trace is a minute, a value a second.
 const TRACE_SECONDS = 60;
 const [TRACE_WIDTH, TRACE_HEIGHT, TRACE_SCALE] = [180, 44, 30];
@@ -132,8 +133,8 @@ function cells(seat, isFirst, groupSize) {
   const flags = seat.flags ?? [];
   const has = (word) => flags.some((flag) => flag.toLowerCase().includes(word));
   const made = [
-    element("td", {}, element("b", { class: "code", title: seat.link || "" }, seat.code),
-      element("small", [`seat ${seat.seat}`, seat.role].filter(Boolean).join(", "))),
+    element("td", {}, element("b", { class: "seat" }, named(seat)), seat.role ? ` ${seat.role}` : null,
+      element("small", press(seat.code, `code-${seat.seat}`, () => copy(seat.link, `Copied the link of ${named(seat)}.`), "plain code"))),
     element("td", { class: "state" }, seat.state),
   ];
   if (isFirst) made.push(shared(groupSize, letterOf(seat)));
@@ -154,7 +155,7 @@ function letterOf(seat) {
   if (!seat.letter) return element("span", { class: "away" }, "–");
   const reveal = seat.condition ? element("small", seat.condition)
     : press("Reveal", `reveal-${seat.group}`, () => doing.reveal(seat), "plain");
-  return element("div", {}, element("span", { class: "letter" }, seat.letter), " ", reveal);
+  return element("div", {}, element("span", { class: "letter" }, seat.letter), reveal);
 }
 
 function roundOf(seat) {
@@ -220,9 +221,8 @@ function trace(values, asked) {
 
 function drawLog() {
   const line = (entry) => {
-    if (typeof entry === "string") return element("li", element("time", ""), element("span", entry));
-    const when = entry.at_ms ? new Date(entry.at_ms).toLocaleTimeString([], { hour12: false }) : "";
-    return element("li", element("time", when), element("span", entry.text ?? entry.words ?? ""));
+    const when = new Date(entry.at_ms).toLocaleTimeString([], { hour12: false });
+    return element("li", element("time", when), element("span", entry.words));
   };
   put(at("log").querySelector("ol"), [...state.log].reverse().map(line));
 }
@@ -272,9 +272,10 @@ dialog.querySelector("form").addEventListener("submit", async (event) => {
 });
 dialog.querySelector("[data-close]").addEventListener("click", () => dialog.close());
 
+const named = ({ seat }) => `P${String(seat).padStart(2, "0")}`;
+
 function whom(seat) {
-  const codes = state.seats.filter(({ group }) => group === seat.group).map(({ code }) => code);
-  return codes.join(" and ");
+  return state.seats.filter(({ group }) => group === seat.group).map(named).join(" and ");
 }
 
 const groupField = {
@@ -313,11 +314,10 @@ const doing = {
       body: ({ text }) => ({ do: "note", text }) });
   },
   change() {
-    const names = state.settings ?? ["ping", "loss", "jitter"];
     asks({
       title: "Change a condition", about: "A line changes at once, in the round under way too; other settings from the next round on. An empty value takes a change back.", word: "Change",
       fields: [groupField,
-        { name: "setting", label: "Setting", make: () => element("select", {}, ...names.map((name) => element("option", { value: name }, name))) },
+        { name: "setting", label: "Setting, as the experiment's file has it", make: () => element("input", { value: "ping", list: "names", maxLength: 80, spellcheck: false }) },
         { name: "value", label: "Value", make: () => element("input", { placeholder: "such as 150 ms", maxLength: 80 }) }],
       body: ({ group, setting, value }) => ({ do: "change", setting, value, ...(group ? { group: Number(group) } : {}) }),
     });
@@ -326,11 +326,17 @@ const doing = {
 
 at("pause").addEventListener("click", () => doing.pause());
 for (const button of document.querySelectorAll("nav [data-act]")) button.addEventListener("click", () => doing[button.dataset.act]());
-at("copy").addEventListener("click", async () => {
-  try { await navigator.clipboard.writeText(state?.link ?? ""); } catch { getSelection().selectAllChildren(at("link")); }
-  at("copy").textContent = "Copied";
-  setTimeout(() => { at("copy").textContent = "Copy link"; }, 1500);
-});
+at("copy").addEventListener("click", () => copy(state?.link, "Copied the link. Each participant then enters a code."));
+
+// Where the clipboard cannot be had, the text is shown to be copied by hand.
+let toldTimer = 0;
+async function copy(text, words) {
+  try { await navigator.clipboard.writeText(text ?? ""); } catch { words = text ?? ""; }
+  at("told").textContent = words;
+  at("told").hidden = false;
+  clearTimeout(toldTimer);
+  toldTimer = setTimeout(() => { at("told").hidden = true; }, TOLD_MILLIS);
+}
 
 // What tests read.
 window.sametickLive = { get state() { return state; } };

@@ -4,7 +4,7 @@
 use crate::conditions::Wanted;
 use crate::lab::Terms;
 use crate::player::Player;
-use crate::session::{Road, Session, find_content, named_content};
+use crate::session::{Road, Session, endless_content, find_content, named_content};
 use crate::settings::Settings;
 use sametick::codec::compact::Tables;
 use sametick::lockstep::{Identity, Mesh, Role, build_of};
@@ -176,6 +176,9 @@ impl Joining {
         let Stage::Opening(session, link) = stage else { return Progress::UnderWay };
         let text = |name: &str| session.text(&format!("matches.0.{name}")).unwrap_or_default();
         let by_number = u64::from_str_radix(&text("content"), 16).ok().and_then(find_content);
+        // A map that no page has comes with the session.
+        let own = || endless_content(&text("map_text"), &text("mode"));
+        let by_number = by_number.or_else(own);
         let content = by_number.or_else(|| named_content(&text("map"), &text("mode")));
         let Some(content) = content else {
             return self.fail("The server plays a map that this page does not have.".into(), now);

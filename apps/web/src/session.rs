@@ -272,7 +272,7 @@ impl Session {
 /// end by themselves, and the scenes.
 pub(crate) fn find_content(name: u64) -> Option<Content> {
     let modes = [Mode::FreeForAll, Mode::Teams, Mode::Duel, Mode::Practice];
-    let endless = Tuning { score_limit: 0, round_seconds: 0.0, ..Tuning::default() };
+    let endless = endless();
     let ways = modes.into_iter().flat_map(|mode| [(mode, None), (mode, Some(&endless))]);
     let of_maps = MAPS.iter().find_map(|(_, text)| {
         let mut content = Content::new(text, Mode::FreeForAll).ok()?;
@@ -286,17 +286,31 @@ pub(crate) fn find_content(name: u64) -> Option<Content> {
     of_maps.or_else(|| scenes().find(|content| content.name() == name))
 }
 
+/// The rounds of experiments do not end by themselves.
+fn endless() -> Tuning {
+    Tuning { score_limit: 0, round_seconds: 0.0, ..Tuning::default() }
+}
+
+/// The game of an experiment on a map of its own, by the map's text.
+pub(crate) fn endless_content(text: &str, mode: &str) -> Option<Content> {
+    let content = Content::new(text, mode_named(mode)?).ok()?;
+    (!text.is_empty()).then(|| Content { tuning: endless(), ..content })
+}
+
 /// The game on a map and in a mode by their short names.
 pub(crate) fn named_content(map: &str, mode: &str) -> Option<Content> {
-    let mode = match mode {
-        "ffa" => Mode::FreeForAll,
-        "tdm" => Mode::Teams,
-        "duel" => Mode::Duel,
-        "targets" => Mode::Practice,
-        _ => return None,
-    };
     let (_, text) = MAPS.iter().find(|(name, _)| *name == map)?;
-    Content::new(text, mode).ok()
+    Content::new(text, mode_named(mode)?).ok()
+}
+
+fn mode_named(mode: &str) -> Option<Mode> {
+    match mode {
+        "ffa" => Some(Mode::FreeForAll),
+        "tdm" => Some(Mode::Teams),
+        "duel" => Some(Mode::Duel),
+        "targets" => Some(Mode::Practice),
+        _ => None,
+    }
 }
 
 pub(crate) fn words(reason: CloseReason) -> &'static str {
@@ -417,10 +431,10 @@ mod tests {
         let content = named_content("halls", "tdm").unwrap();
         let found = find_content(content.name()).unwrap();
         assert_eq!((found.map.title.as_str(), found.mode), ("Halls", Mode::Teams));
-        let endless = Tuning { score_limit: 0, round_seconds: 0.0, ..Tuning::default() };
-        let content = Content { tuning: endless.clone(), ..named_content("field", "duel").unwrap() };
+        let content = endless_content(MAPS[0].1, "duel").unwrap();
         let found = find_content(content.name()).unwrap();
-        assert_eq!((found.map.title.as_str(), found.tuning), ("Field", endless));
+        assert_eq!((&found.map.title, &found.tuning), (&content.map.title, &endless()));
+        assert!(endless_content("", "duel").is_none());
         let scene = Scene::corner();
         assert!(find_content(scene.content.name()).is_some());
         assert!(find_content(1).is_none());
