@@ -65,6 +65,8 @@ required = false
 const PUSHED_MS: f64 = 220.0;
 const NEAR_MS: f64 = 30.0;
 const TRIALS: usize = 4;
+/// How large the documents' pictures are.
+const PICTURE: (u32, u32) = (1280, 720);
 
 /// One alone, twice the same.
 const ALONE: &str = r#"
@@ -92,6 +94,38 @@ const ADDED_MS: u64 = 20;
 pub(super) async fn run(stage: &Stage) -> Result<()> {
     pair(stage).await?;
     outside(stage).await
+}
+
+/// Takes the documents' pictures: a participant's set-up, a round that waits, and the experimenter's page.
+pub(crate) async fn pictures(stage: &Stage) -> Result<()> {
+    let study = Study::host(stage, "pictures", PAIR, &[])?;
+    let live = stage.page_at(study.text("live")?).await?;
+    live.ask(&enter(PASSWORD)).await?;
+    let one = Participant::open(stage, "one", study.link(1)?).await?.unseen(PICTURE).await?;
+    let other = Participant::open(stage, "other", study.link(2)?).await?.unseen(PICTURE).await?;
+    let both = [&one, &other];
+    until("calibrated", async || {
+        let stages = [one.act().await?, other.act().await?];
+        let is_done = "document.querySelector('#sheet button.main:not(:disabled)') !== null";
+        let is_there = is_at(&stages[0], "calibration") && one.page.ask(is_done).await? == true;
+        Ok(is_there.then_some(()))
+    })
+    .await?;
+    one.page.picture("people-calibration").await?;
+    let is_ready = |stage: &Value| is_at(stage, "ready") && stage["place"] == 3;
+    together(&both, "before the third round", |stages| stages.iter().all(is_ready)).await?;
+    one.page.picture("people-ready").await?;
+    together(&both, "in the third round", |stages| stages.iter().all(|stage| is_at(stage, "play"))).await?;
+    fly(&both).await?;
+    shown(&live, "both lines", |state| {
+        state["seats"].as_array().is_some_and(|seats| seats.iter().all(|seat| seat["achieved_ms"].is_number()))
+    })
+    .await?;
+    tokio::time::sleep(std::time::Duration::from_secs(4)).await;
+    live.picture("people-live").await?;
+    live.close().await?;
+    one.page.close().await?;
+    other.page.close().await
 }
 
 fn is_at(stage: &Value, name: &str) -> bool {
@@ -166,18 +200,21 @@ async fn pair(stage: &Stage) -> Result<()> {
     other.page.close().await
 }
 
+fn enter(password: &str) -> String {
+    format!(
+        "(document.getElementById('password').value = '{password}', document.getElementById('login').requestSubmit(), true)"
+    )
+}
+
 /// Logs in, after a wrong password was refused.
 async fn log_in(live: &Page<'_>) -> Result<()> {
     for (password, screen) in [("not this", "login"), (PASSWORD, "live")] {
-        let enter = format!(
-            "(document.getElementById('password').value = '{password}', document.getElementById('login').requestSubmit(), true)"
-        );
         until("asked for a password", async || {
             let screen = live.ask("document.body.dataset.screen").await?;
             Ok((screen == "login").then_some(()))
         })
         .await?;
-        live.ask(&enter).await?;
+        live.ask(&enter(password)).await?;
         until("answered", async || {
             let is_told = "document.body.dataset.screen === 'live' || !document.getElementById('denied').hidden";
             Ok((live.ask(is_told).await? == true).then_some(()))

@@ -47,13 +47,21 @@ pub(super) struct Participant<'a> {
     name: &'static str,
     /// The stages that were looked at.
     seen: Mutex<BTreeSet<String>>,
+    /// Whether they are, and pictures taken of them.
+    is_looked_at: bool,
 }
 
 impl<'a> Participant<'a> {
     pub(super) async fn open(stage: &'a Stage, name: &'static str, link: &str) -> Result<Self> {
         let page = stage.page_at(link).await?;
         page.resize(SIZE).await?;
-        Ok(Self { page, name, seen: Mutex::default() })
+        Ok(Self { page, name, seen: Mutex::default(), is_looked_at: true })
+    }
+
+    /// The same in a larger page that is not looked at.
+    pub(super) async fn unseen(self, size: (u32, u32)) -> Result<Self> {
+        self.page.resize(size).await?;
+        Ok(Self { is_looked_at: false, ..self })
     }
 
     /// What the page shows; an empty object before it knows.
@@ -89,7 +97,7 @@ impl<'a> Participant<'a> {
     async fn look(&self, name: &str) -> Result<()> {
         let is_new = |set: &mut BTreeSet<String>| set.insert(name.to_owned());
         let is_new = self.seen.lock().is_ok_and(|mut seen| is_new(&mut seen));
-        if is_new && !matches!(name, "" | "loading" | "play" | "calibration") {
+        if is_new && self.is_looked_at && !matches!(name, "" | "loading" | "play" | "calibration") {
             ensure_readable(&self.page, &format!("{}'s {name}", self.name)).await?;
             self.page.picture(&format!("people-{}-{name}", self.name)).await?;
         }

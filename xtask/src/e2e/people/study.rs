@@ -28,7 +28,7 @@ pub(super) struct Study {
 impl Study {
     /// Hosts an experiment from its text, in a folder of its own.
     pub(super) fn host(stage: &Stage, name: &str, file: &str, options: &[&str]) -> Result<Self> {
-        let folder = stage.pictures.join(format!("people-{name}"));
+        let folder = std::env::temp_dir().join(format!("sametick-{name}-{}", std::process::id()));
         if folder.exists() {
             fs::remove_dir_all(&folder)?;
         }
@@ -98,6 +98,12 @@ impl Drop for Study {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
+    }
+}
+
+impl Drop for Tables {
+    fn drop(&mut self) {
+        let _ = self.folder.parent().map(fs::remove_dir_all);
     }
 }
 
