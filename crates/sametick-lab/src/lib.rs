@@ -89,7 +89,10 @@ pub use import::{Fate, Imported, Mapping, import};
 pub use log::{Log, LogError, build};
 pub use metrics::{METRICS, Metric};
 pub use plan::{Condition, Plan, TRIALS_MAX, Trial};
-pub use play::{Carrier, Library, NewCarrier, Simulated, content_named, play, record};
+pub use play::{
+    Achieved, Carrier, DROPPED_AFTER, Door, Ended, GATHERING_MAX, Library, NewCarrier, Person,
+    Simulated, Watch, Wish, content_named, live_ground, play, play_live, record,
+};
 pub use plot::{Plot, Point, Series};
 pub use programs::Programs;
 pub use report::{compare, doubtful_trials, figure, report, report_with};
