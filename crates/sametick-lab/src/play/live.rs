@@ -8,7 +8,7 @@ use super::mind::Library;
 use super::served::{Match, Token, rates};
 use crate::plan::Trial;
 use crate::rows::{LineRow, TrialLog};
-use crate::settings::{Assignment, Scope, Settings};
+use crate::settings::Settings;
 use sametick::channel::Statistics;
 use sametick::endpoint::ListenerConfig;
 use sametick::network::Conditions;
@@ -53,8 +53,8 @@ pub struct Door {
 /// What is wanted of a trial while it is played.
 #[derive(Clone, Debug)]
 pub enum Wish {
-    /// A setting of lines is another from now on.
-    Change(Assignment),
+    /// Lines are as these settings say from now on.
+    Change(Box<Settings>),
     /// It is to end, and why; it is played again.
     Stop(String),
 }
@@ -379,7 +379,7 @@ impl Match<'_> {
                 while let Some(wish) = watch.wish() {
                     match wish {
                         Wish::Stop(why) => return Ok(Some(why)),
-                        Wish::Change(change) => self.change(&change)?,
+                        Wish::Change(settings) => self.change(*settings)?,
                     }
                 }
             }
@@ -408,13 +408,12 @@ impl Match<'_> {
         Ok(())
     }
 
-    /// A setting of lines is another from now on, whatever was to change it.
-    fn change(&mut self, change: &Assignment) -> Result<(), String> {
-        if change.row.scope != Scope::Line {
-            return Ok(());
+    /// Lines are as other settings say from now on.
+    fn change(&mut self, settings: Settings) -> Result<(), String> {
+        if settings.players() as usize != self.guests.len() {
+            return Err("nobody comes or goes during a trial".to_owned());
         }
-        let settings = &mut self.trial.to_mut().settings;
-        settings.assign(change);
+        self.trial.to_mut().settings = settings;
         self.set_lines(self.time_ms().max(0.0))
     }
 
