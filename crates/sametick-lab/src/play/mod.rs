@@ -17,6 +17,7 @@ mod weighing;
 
 pub(crate) use books::Seeded;
 pub(crate) use islands::WAYS as ISLANDS_WAYS;
+pub(crate) use lines::{asked, conditions};
 
 pub use carrier::{Carrier, NewCarrier, Simulated};
 pub use live::{
