@@ -146,6 +146,13 @@ impl Options {
         }
     }
 
+    /// For this machine alone, at a free port and without WebTransport.
+    pub(crate) fn of_this_machine() -> Self {
+        let free = SocketAddr::new(SocketAddr::from(USUAL).ip(), 0);
+        let (page, webtransport) = (Some(Place::At(free)), Some(Place::Off));
+        Self { page, webtransport, cert: None, key: None, origin: None }
+    }
+
     /// Serves the page's files and what else a router answers, but no match: those have doors of their own.
     pub(crate) fn serve(
         &self,

@@ -4,6 +4,7 @@ mod api;
 mod calibration;
 mod carrier;
 mod desk;
+mod ending;
 mod live;
 mod session;
 mod state;
@@ -15,12 +16,13 @@ use anyhow::{Context, anyhow, bail};
 use calibration::Calibration;
 use clap::Args;
 use desk::{Desk, Waiting};
+use ending::resume;
 use live::Logins;
 use sametick::Span;
 use sametick::secure::{Random, SystemRandom, TokenKey};
 use sametick_lab::people::{EventKind, Study};
 use sametick_lab::{
-    Assignment, Ended, Experiment, Library, Log, Person, Plan, SETTINGS, Trial, Value, live_ground,
+    Assignment, Library, Person, Plan, SETTINGS, Trial, Value, live_ground,
 };
 use sametick_links::UdpLink;
 use sametick_links::web::WebLink;
@@ -28,7 +30,7 @@ use serde_json::json;
 use state::{Running, State, Trouble, unix_ms};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};

@@ -36,6 +36,7 @@ mod chance;
 mod event;
 mod line;
 mod live;
+mod now;
 mod read;
 mod stage;
 mod stairs;
