@@ -2,6 +2,7 @@
 
 use crate::formula::Formula;
 use crate::metrics::{self, METRICS, Metric};
+use crate::people::People;
 use crate::programs::Programs;
 use crate::scan::{Scan, Source, rows_of_numbers};
 use crate::settings::{self, Assignment, Change};
@@ -45,7 +46,7 @@ pub struct Experiment {
     pub question: String,
     /// Decides every chance.
     pub seed: u64,
-    /// How many pass through all conditions.
+    /// How many pass through all conditions; with people, how many groups of them.
     pub participants: u32,
     /// How often each of them meets each condition, each time with another seed.
     pub repetitions: u32,
@@ -59,6 +60,8 @@ pub struct Experiment {
     pub expectations: Vec<Expectation>,
     /// The report's first figure.
     pub figure: Option<Figure>,
+    /// What it says of people, if people play.
+    pub people: Option<People>,
     /// Whether this is the small version, for tests.
     pub is_quick: bool,
     /// The whole file.
@@ -185,6 +188,7 @@ impl Experiment {
             sessions: Vec::new(),
             expectations: Vec::new(),
             figure: figure(&scan)?,
+            people: None,
             is_quick,
             text: text.to_owned(),
             folder: folder.to_owned(),
@@ -195,6 +199,9 @@ impl Experiment {
         experiment.sessions = sessions(&scan, &quick)?;
         for expectation in scan.tables("expect")? {
             experiment.expectations.push(Expectation::read(&expectation)?);
+        }
+        if let Some(table) = scan.table("people")? {
+            People::read(&table, &mut experiment)?;
         }
         scan.finish()?;
         experiment.check_names(source)?;

@@ -39,6 +39,7 @@
 //! | `scan`, `wrong`, `experiment` | reading a file; what is wrong with it, and where |
 //! | `any`, `import` | FPSci's files: reading them, and making experiments of them |
 //! | `square`, `plan` | orders of conditions, and every trial that will be run |
+//! | `people/` | people in an experiment: what a file says of them, and a study as a fold over events |
 //! | `play/` | one trial: matches and scenes with a server or in lockstep, FPSci's own format; what is measured |
 //! | `contest/`, `stages` | what benchmarks measure too: a war on Islands, and the stages of a codec |
 //! | `rows`, `schema`, `log`, `export` | what is logged, the tables, the file, other files made of it |
@@ -57,6 +58,7 @@ mod formula;
 mod import;
 mod log;
 mod metrics;
+pub mod people;
 mod plan;
 mod play;
 mod plot;
@@ -89,7 +91,10 @@ pub use import::{Fate, Imported, Mapping, import};
 pub use log::{Log, LogError, build};
 pub use metrics::{METRICS, Metric};
 pub use plan::{Condition, Plan, TRIALS_MAX, Trial};
-pub use play::{Carrier, Library, NewCarrier, Simulated, content_named, play, record};
+pub use play::{
+    Achieved, Carrier, DROPPED_AFTER, Door, Ended, GATHERING_MAX, Library, NewCarrier, Person,
+    Simulated, Watch, Wish, content_named, live_ground, play, play_live, record,
+};
 pub use plot::{Plot, Point, Series};
 pub use programs::Programs;
 pub use report::{compare, doubtful_trials, figure, report, report_with};

@@ -1,6 +1,7 @@
 //! The plan of an experiment: every trial that will be run, in order, with its seed and its settings.
 
 use crate::experiment::{CONDITIONS_MAX, Experiment, Session, TrialKind};
+use crate::people::arrange;
 use crate::play::ISLANDS_WAYS;
 use crate::settings::{Assignment, Settings};
 use crate::wrong::Wrong;
@@ -123,6 +124,7 @@ impl Plan {
                 }
             }
         }
+        arrange(experiment, &mut plan)?;
         Ok(plan)
     }
 
@@ -207,7 +209,7 @@ impl Trial {
 }
 
 /// What cannot be played, by the setting that is to blame.
-fn impossible(settings: &Settings) -> Option<(&'static str, String)> {
+pub(crate) fn impossible(settings: &Settings) -> Option<(&'static str, String)> {
     let number = |name| settings.number(name).unwrap_or(0.0);
     if number("duration") < 100.0 {
         return Some(("duration", "`duration` is at least 100 ms".to_owned()));
@@ -270,7 +272,7 @@ fn seed_of(seed: u64, parts: [u32; 4]) -> u64 {
 }
 
 /// A, B, ..., Z, AA, ...
-fn letter(index: usize) -> String {
+pub(crate) fn letter(index: usize) -> String {
     let last = char::from(b'A' + (index % 26) as u8);
     match index / 26 {
         0 => last.to_string(),

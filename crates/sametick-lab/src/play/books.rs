@@ -45,6 +45,11 @@ impl Seconds {
         Self { begins, end: begins + length("duration"), next: begins, second: 0 }
     }
 
+    /// Nothing is logged until it is known when all are here.
+    pub(crate) fn not_yet() -> Self {
+        Self { begins: Time::MAX, end: Time::MAX, next: Time::MAX, second: 0 }
+    }
+
     /// Milliseconds since logging began; below zero nothing is logged.
     pub(crate) fn time_ms(&self, now: Time) -> f64 {
         match now >= self.begins {
