@@ -49,9 +49,8 @@ export class Calibration {
     this.elements = [
       element("h1", "Set up your mouse"),
       element("p", "Click into the picture: the mouse then aims. ", element("kbd", { class: "inline" }, "Esc"), " brings it back to this page."),
-      element("div", { class: "slide" }, element("label", { for: "speed" }, "Mouse speed"), this.output, this.speed),
+      element("div", { class: "slide" }, element("label", { for: "speed" }, "Mouse speed ", element("span", { class: "small" }, "also by − and +")), this.output, this.speed),
       element("label", { class: "tick" }, this.invert, "Pull to look up"),
-      element("p", { class: "small" }, "While you aim, the keys − and + change the speed."),
       element("ul", { class: "checks" }, ...checks),
       this.button,
     ];

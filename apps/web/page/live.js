@@ -39,6 +39,7 @@ at("login").addEventListener("submit", async (event) => {
   event.preventDefault();
   const send = at("login").querySelector("button");
   send.disabled = true;
+  at("denied").hidden = true;
   try {
     await api("live/login", { password: at("password").value });
     at("password").value = "";
@@ -142,8 +143,8 @@ function cells(seat, isFirst, groupSize) {
     element("td", {}, pair(seat.asked_ms, seat.achieved_ms, "ms", 0, has("ping"), " large"), floorOf(seat)),
     element("td", {}, trace(seat.trace_ms ?? [], seat.asked_ms)),
     element("td", {}, pair(percent(seat.asked_loss), percent(seat.achieved_loss), "%", 1, has("loss"))),
-    element("td", {}, figure(seat.frame_ms, "ms", 1, has("frame"))),
-    element("td", {}, attention(seat, has("focus") || has("hidden"))),
+    element("td", {}, figure(seat.frame_ms, "ms", seat.frame_ms < 100 ? 1 : 0, has("frame"))),
+    element("td", {}, attention(seat, ["focus", "hidden", "throttled"].some(has))),
   );
   if (isFirst) made.push(shared(groupSize, roundOf(seat)));
   return made;
@@ -224,7 +225,8 @@ function drawLog() {
     const when = new Date(entry.at_ms).toLocaleTimeString([], { hour12: false });
     return element("li", element("time", when), element("span", entry.words));
   };
-  put(at("log").querySelector("ol"), [...state.log].reverse().map(line));
+  // The newest first; those of one moment in their order.
+  put(at("log").querySelector("ol"), [...state.log].sort((one, other) => other.at_ms - one.at_ms).map(line));
 }
 
 // ---- What the experimenter does ----

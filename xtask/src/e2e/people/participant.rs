@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::e2e::Stage;
 use crate::e2e::browser::Page;
@@ -16,7 +16,7 @@ use crate::e2e::contrast::ensure_readable;
 const LOOKS_MAX: usize = 1_800;
 const BETWEEN: Duration = Duration::from_millis(100);
 /// A small page is drawn sooner.
-const SIZE: (u32, u32) = (1000, 640);
+const SIZE: (u32, u32) = (900, 600);
 
 /// Browsers without a screen have no mouse to give: the frame is told that it has it, and what hands do with it.
 const HANDS: &str = "(() => { const w = document.getElementById('frame').contentWindow, d = w.document; \
@@ -55,7 +55,14 @@ impl<'a> Participant<'a> {
     pub(super) async fn open(stage: &'a Stage, name: &'static str, link: &str) -> Result<Self> {
         let page = stage.page_at(link).await?;
         page.resize(SIZE).await?;
-        Ok(Self { page, name, seen: Mutex::default(), is_looked_at: true })
+        let own = Self { page, name, seen: Mutex::default(), is_looked_at: true };
+        own.emulate_focus(true).await?;
+        Ok(own)
+    }
+
+    /// Only one of several browsers has the keyboard; each is to believe that it has.
+    pub(super) async fn emulate_focus(&self, is_focused: bool) -> Result<()> {
+        self.page.command("Emulation.setFocusEmulationEnabled", json!({ "enabled": is_focused })).await
     }
 
     /// The same in a larger page that is not looked at.
