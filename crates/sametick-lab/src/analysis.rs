@@ -2,6 +2,7 @@
 
 use crate::log::{Log, LogError};
 use crate::metrics::Metric;
+use crate::people::excluded;
 use crate::settings::{self, Otherwise};
 use sametick::Dice;
 use serde_json::Value as Json;
@@ -14,7 +15,7 @@ const RESAMPLES: usize = 2_000;
 pub struct Analysis {
     /// In the order of the plan.
     pub conditions: Vec<Met>,
-    /// What intervals resample: `participant` or `seed`.
+    /// What intervals resample: `participant`, `group` or `seed`.
     pub unit: String,
     /// How many of these there are.
     pub units: usize,
@@ -72,13 +73,21 @@ impl Analysis {
             };
             conditions.push(Met { label: row.get(0)?, levels: map(1)?, settings: map(2)? });
         }
-        let column = if unit == "participant" { "participant" } else { "repetition" };
-        let sql = format!("SELECT trial, condition, {column} FROM trial WHERE NOT is_practice");
+        let column = if unit == "seed" { "repetition" } else { "participant" };
+        let sql = format!(
+            "SELECT trial, condition, {column}, participant FROM trial WHERE NOT is_practice"
+        );
+        let left_out = excluded(log)?;
         let mut statement = log.connection.prepare(&sql)?;
-        let found = statement.query_map([], |row| {
-            Ok((row.get(0)?, ((row.get::<_, u32>(1)? as usize).saturating_sub(1), row.get(2)?)))
-        })?;
-        let trials: BTreeMap<u32, (usize, u32)> = found.collect::<rusqlite::Result<_>>()?;
+        let mut rows = statement.query([])?;
+        let mut trials: BTreeMap<u32, (usize, u32)> = BTreeMap::new();
+        while let Some(row) = rows.next()? {
+            let (trial, participant): (u32, u32) = (row.get(0)?, row.get(3)?);
+            let condition = (row.get::<_, u32>(1)? as usize).saturating_sub(1);
+            if !left_out.iter().any(|one| one.is_of(trial, participant)) {
+                trials.insert(trial, (condition, row.get(2)?));
+            }
+        }
         let units: BTreeSet<u32> = trials.values().map(|(_, unit)| *unit).collect();
         Ok(Self { conditions, unit, units: units.len(), trials })
     }

@@ -138,7 +138,12 @@ impl Log {
         let created: String =
             connection
                 .query_row("SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')", [], |r| r.get(0))?;
-        let unit = if experiment.participants > 1 { "participant" } else { "seed" };
+        let unit = match &experiment.people {
+            Some(people) if people.group > 1 => "group",
+            Some(_) => "participant",
+            None if experiment.participants > 1 => "participant",
+            None => "seed",
+        };
         self.insert(
             "experiment",
             vec![
@@ -176,7 +181,7 @@ impl Log {
         Ok(())
     }
 
-    fn insert(&self, table: &str, cells: Vec<Cell>) -> rusqlite::Result<()> {
+    pub(crate) fn insert(&self, table: &str, cells: Vec<Cell>) -> rusqlite::Result<()> {
         let table = table_named(table);
         debug_assert_eq!(table.columns.len(), cells.len(), "{}", table.name);
         let mut statement = self.connection.prepare_cached(&table.insert())?;
@@ -185,6 +190,11 @@ impl Log {
 
     /// Refuses to mix trials of virtual time with those over sockets.
     pub(crate) fn check_clock(&self, is_real_time: bool) -> Result<(), LogError> {
+        let people = "SELECT COUNT(*) FROM event";
+        if self.connection.query_row(people, [], |row| row.get::<_, i64>(0))? > 0 {
+            let path = self.path.display();
+            return Err(LogError(format!("people play in {path}: choose another file with -o")));
+        }
         let sql = "SELECT COUNT(*) FROM trial WHERE is_virtual = ?1";
         let others: i64 = self.connection.query_row(sql, [is_real_time], |row| row.get(0))?;
         let (path, held) = (
@@ -236,7 +246,7 @@ impl Log {
         }
     }
 
-    fn insert_trial(
+    pub(crate) fn insert_trial(
         &self,
         trial: &Trial,
         log: &TrialLog,
@@ -266,7 +276,7 @@ impl Log {
         )
     }
 
-    fn insert_rows(&self, trial: &Trial, log: &TrialLog) -> rusqlite::Result<()> {
+    pub(crate) fn insert_rows(&self, trial: &Trial, log: &TrialLog) -> rusqlite::Result<()> {
         let number = || integer(trial.number);
         for row in &log.players {
             self.insert(
@@ -514,6 +524,7 @@ impl Log {
                 )));
             }
         }
+        self.check_people(&theirs)?;
         drop(theirs);
         let path = other.to_string_lossy().into_owned();
         self.connection.execute("ATTACH DATABASE ?1 AS other", [path])?;
@@ -531,10 +542,20 @@ impl Log {
         tables.sort_by_key(|table| table.name == "trial");
         for table in tables {
             let name = table.name;
+            // Of people's trials something is there before they are whole.
+            let is_early = ["question", "telemetry", "trial_flag"].contains(&name);
+            let insert = if is_early { "INSERT OR IGNORE" } else { "INSERT" };
             let sql = format!(
-                "INSERT INTO main.{name} SELECT * FROM other.{name} WHERE trial NOT IN (SELECT trial FROM \
+                "{insert} INTO main.{name} SELECT * FROM other.{name} WHERE trial NOT IN (SELECT trial FROM \
                     main.trial)"
             );
+            if let Err(error) = self.connection.execute(&sql, []) {
+                let _ = self.connection.execute_batch("ROLLBACK");
+                return Err(error);
+            }
+        }
+        for name in ["seat", "event"] {
+            let sql = format!("INSERT OR IGNORE INTO main.{name} SELECT * FROM other.{name}");
             if let Err(error) = self.connection.execute(&sql, []) {
                 let _ = self.connection.execute_batch("ROLLBACK");
                 return Err(error);
@@ -567,23 +588,23 @@ fn table_named(name: &str) -> &'static Table {
     TABLES.iter().find(|table| table.name == name).unwrap_or(&TABLES[0])
 }
 
-fn text(text: &str) -> Cell {
+pub(crate) fn text(text: &str) -> Cell {
     Cell::Text(text.to_owned())
 }
 
-fn integer(number: u32) -> Cell {
+pub(crate) fn integer(number: u32) -> Cell {
     Cell::Integer(number.into())
 }
 
-fn flag(flag: bool) -> Cell {
+pub(crate) fn flag(flag: bool) -> Cell {
     Cell::Integer(flag.into())
 }
 
-fn maybe(number: Option<u32>) -> Cell {
+pub(crate) fn maybe(number: Option<u32>) -> Cell {
     number.map_or(Cell::Null, integer)
 }
 
-fn real(number: Option<f64>) -> Cell {
+pub(crate) fn real(number: Option<f64>) -> Cell {
     number.map_or(Cell::Null, Cell::Real)
 }
 

@@ -50,6 +50,31 @@ macro_rules! clock {
     };
 }
 
+/// The answers to the n-th rating, from 0.
+macro_rules! rating {
+    ($number:literal) => {
+        concat!(
+            "SELECT trial, AVG(CAST(answer AS REAL)) FROM question WHERE answer <> '' AND after = 'trial' AND \
+            kind = 'rating' AND ordinal = (SELECT DISTINCT ordinal FROM question WHERE after = 'trial' AND \
+            kind = 'rating' ORDER BY ordinal LIMIT 1 OFFSET ",
+            $number,
+            ") GROUP BY trial"
+        )
+    };
+}
+
+/// A number of people's pages in the attempt that is logged.
+macro_rules! page {
+    ($number:literal) => {
+        concat!(
+            "SELECT y.trial, ",
+            $number,
+            " FROM telemetry y JOIN figure f ON f.trial = y.trial AND f.name = 'attempt' AND f.value = y.attempt \
+            GROUP BY y.trial"
+        )
+    };
+}
+
 /// Every metric. A new one is a row here.
 pub const METRICS: &[Metric] = &[
     Metric {
@@ -428,6 +453,44 @@ pub const METRICS: &[Metric] = &[
         help: "Processor time of the whole trial, of its virtual time, on this machine; reported, never part of \
             what repeats.",
         sql: "SELECT trial, 100.0 * wall_ms / duration_ms FROM trial",
+    },
+    Metric {
+        name: "rating",
+        unit: "",
+        help: "What participants answered to the first question that is a rating and asked after each trial: the mean.",
+        sql: rating!("0"),
+    },
+    Metric {
+        name: "rating_2",
+        unit: "",
+        help: "The same of the second such question.",
+        sql: rating!("1"),
+    },
+    Metric {
+        name: "rating_3",
+        unit: "",
+        help: "The same of the third such question.",
+        sql: rating!("2"),
+    },
+    Metric {
+        name: "told_apart",
+        unit: "%",
+        help: "Of two intervals, how often the one was named that did not have the standard setting; half is chance.",
+        sql: "SELECT CASE WHEN t.name = 'comparison' THEN q.trial ELSE q.trial - 1 END, \
+            100.0 * AVG((q.answer = 'the first') = (t.name = 'standard')) FROM question q JOIN trial t \
+            ON t.trial = q.trial WHERE q.ordinal = 0 GROUP BY q.trial",
+    },
+    Metric {
+        name: "page_frame",
+        unit: "ms",
+        help: "Of people's pages: the 95th percentile of frame times, the mean over seconds.",
+        sql: page!("SUM(y.frame_ms_95 * y.frames) / MAX(SUM(y.frames), 1)"),
+    },
+    Metric {
+        name: "page_ping",
+        unit: "ms",
+        help: "Of people's lines: the round trip as the server measured it, floor and added delay together.",
+        sql: page!("AVG(y.ping_ms)"),
     },
 ];
 

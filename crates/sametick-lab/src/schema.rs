@@ -1,7 +1,7 @@
 //! The tables of the log and the views on them, as text: what docs/lab.md and the codebook speak of.
 
 /// The version of the tables; a file of another one is refused.
-pub const SCHEMA_VERSION: i64 = 3;
+pub const SCHEMA_VERSION: i64 = 4;
 
 /// One table: its name, its columns with what they mean, and its key.
 pub(crate) struct Table {
@@ -54,7 +54,7 @@ pub(crate) const TABLES: &[Table] = &[
             ("seed", INTEGER, "what decides every chance"),
             ("is_quick", INTEGER, "whether it is the small version, for tests"),
             ("trials", INTEGER, "how many trials are planned"),
-            ("unit", TEXT, "what intervals resample: participant or seed"),
+            ("unit", TEXT, "what intervals resample: participant, group or seed"),
             ("file", "TEXT!", "the name of the experiment's file"),
             ("created", "TEXT!", "when the file was made, UTC"),
         ],
@@ -324,15 +324,93 @@ pub(crate) const TABLES: &[Table] = &[
         name: "question",
         help: "Answers of participants; empty as long as bots play.",
         columns: &[
-            ("trial", INTEGER, "after which trial"),
-            ("player", INTEGER, "who answered"),
-            ("ordinal", INTEGER, "from 0"),
+            ("trial", INTEGER, "after which trial; after the study, the last one that was planned"),
+            ("seat", INTEGER, "who answered"),
+            (
+                "ordinal",
+                INTEGER,
+                "which question, from 1 as in the file; 0 is which of two intervals",
+            ),
+            ("player", INTEGER, "who that was in the trial"),
+            ("after", TEXT, "trial, session or study"),
+            ("kind", TEXT, "rating, choice, drop_down or text"),
             ("question", TEXT, "what was asked"),
             ("options", TEXT, "what was to choose from, as JSON"),
-            ("answer", TEXT, "what was answered"),
-            ("asked_us", "INTEGER!", "when, in microseconds since 1970"),
+            ("presented", TEXT, "the same in the order in which it was shown, as JSON"),
+            ("answer", TEXT, "what was answered; empty if it was passed over"),
+            ("asked_us", "INTEGER!", "when it was answered, in microseconds since 1970"),
         ],
-        key: "trial, player, ordinal",
+        key: "trial, seat, ordinal",
+    },
+    Table {
+        name: "seat",
+        help: "Everyone who was to take part: a code, never a name or an address.",
+        columns: &[
+            ("seat", INTEGER, "its number, from 1 over all groups"),
+            ("code", "TEXT!", "what its participant joins with"),
+            ("participant", INTEGER, "its group, as trials have it"),
+            ("place", INTEGER, "its place in the group, from 1"),
+            ("role", TEXT, "its role in the group's first trial, if there are roles"),
+        ],
+        key: "seat",
+    },
+    Table {
+        name: "event",
+        help: "All that happened in a study with people, in order: whoever reads it again has the study.",
+        columns: &[
+            ("number", INTEGER, "from 1"),
+            ("at_us", "INTEGER!", "when, in microseconds since 1970"),
+            ("seat", INTEGER, "who did it, if a participant did"),
+            ("kind", TEXT, "what"),
+            ("detail", "TEXT!", "the rest of it, as JSON"),
+            ("why", "TEXT!", "why the experimenter did it"),
+        ],
+        key: "number",
+    },
+    Table {
+        name: "telemetry",
+        help: "Each second of each participant's page, of every attempt.",
+        columns: &[
+            ("trial", INTEGER, "which trial"),
+            (
+                "attempt",
+                INTEGER,
+                "which attempt at it; figure `attempt` names the one that is logged",
+            ),
+            ("seat", INTEGER, "whose page"),
+            ("second", INTEGER, "from 0"),
+            ("frames", "INTEGER!", "pictures drawn"),
+            ("frame_ms", "REAL!", "mean time of a frame"),
+            ("frame_ms_95", "REAL!", "95th percentile"),
+            ("hidden_ms", "REAL!", "how long the page was hidden"),
+            ("is_focused", "INTEGER!", "whether it had the focus all the time"),
+            ("ping_ms", "REAL!", "round trip as the server measured it"),
+            ("loss", "REAL!", "share lost as the server measured it, 0 to 1"),
+            ("inputs", "INTEGER!", "keys and mouse"),
+        ],
+        key: "trial, attempt, seat, second",
+    },
+    Table {
+        name: "trial_flag",
+        help: "What is to be said against a trial, in words.",
+        columns: &[
+            ("trial", INTEGER, "which trial"),
+            ("seat", INTEGER, "whose; 0 is of all"),
+            ("flag", TEXT, "ping, loss, frames, hidden, throttled, focus, silent or changed"),
+            ("detail", "TEXT!", "in words"),
+        ],
+        key: "trial, seat, flag",
+    },
+    Table {
+        name: "exclusion",
+        help: "What the analysis leaves out, by rule.",
+        columns: &[
+            ("kind", TEXT, "trial or participant"),
+            ("number", INTEGER, "which"),
+            ("rule", TEXT, "by which rule of the file; declined is of who withdrew"),
+            ("reason", TEXT, "why, in words"),
+        ],
+        key: "kind, number, rule",
     },
 ];
 

@@ -7,19 +7,20 @@ CREATE VIEW Sessions AS
 SELECT t.session AS session_id,
        @utc(MIN(t.begins_us)) AS start_time,
        @utc(MAX(CAST(t.begins_us + t.duration_ms * 1000 AS INTEGER))) AS end_time,
-       printf('P%03d', t.participant) AS subject_id,
+       printf('P%03d', COALESCE(s.seat, t.participant)) AS subject_id,
        t.session AS description,
        1 AS complete,
        COUNT(*) AS tasks_complete,
        COUNT(*) AS trials_complete
-FROM trial t GROUP BY t.session, t.participant;
+FROM trial t LEFT JOIN seat s ON s.participant = t.participant GROUP BY t.session, t.participant, s.seat;
 
 CREATE VIEW Trials AS
 SELECT t.session AS session_id, 0 AS block_id, t.name AS task_id, t.place AS task_index,
        c.label AS trial_id, t.repetition AS trial_index,
        @utc(t.begins_us) AS start_time,
        @utc(CAST(t.begins_us + t.duration_ms * 1000 AS INTEGER)) AS end_time,
-       0.0 AS pretrial_duration,
+       COALESCE((SELECT f.value / 1000 FROM figure f WHERE f.trial = t.trial AND f.name = 'foreperiod'), 0.0)
+           AS pretrial_duration,
        t.duration_ms / 1000 AS task_execution_time,
        (SELECT COUNT(*) FROM hit h WHERE h.trial = t.trial AND h.is_kill) AS destroyed_targets,
        -1 AS total_targets,
@@ -56,16 +57,23 @@ SELECT @utc(t.begins_us + s.second * 1000000) AS time,
 FROM second s JOIN trial t ON t.trial = s.trial WHERE s.player > 0;
 
 CREATE VIEW Users AS
-SELECT printf('P%03d', t.participant) AS subject_id, t.session AS session_id,
-       @utc(MIN(t.begins_us)) AS time, MIN(t.trial) AS trial
-FROM trial t GROUP BY t.participant, t.session;
+SELECT printf('P%03d', COALESCE(s.seat, t.participant)) AS subject_id, t.session AS session_id,
+       @utc(MIN(t.begins_us)) AS time,
+       NULL AS cmp360, NULL AS mouse_deg_per_mm, NULL AS mouse_dpi,
+       (SELECT json_extract(e.detail, '$.sensitivity') FROM event e
+        WHERE e.seat = s.seat AND e.kind = 'calibrated' ORDER BY e.number DESC LIMIT 1) AS sensitivity_x,
+       (SELECT json_extract(e.detail, '$.sensitivity') FROM event e
+        WHERE e.seat = s.seat AND e.kind = 'calibrated' ORDER BY e.number DESC LIMIT 1) AS sensitivity_y,
+       MIN(t.trial) AS trial
+FROM trial t LEFT JOIN seat s ON s.participant = t.participant GROUP BY t.participant, s.seat, t.session;
 
 CREATE VIEW Questions AS
 SELECT @utc(q.asked_us) AS time, t.session AS session_id, t.name AS task_id, t.place AS task_index,
-       c.label AS trial_id, t.repetition AS trial_index, q.question AS question,
-       q.options AS response_array, NULL AS key_array, q.options AS presented_responses,
-       q.answer AS response, q.trial AS trial
-FROM question q JOIN trial t ON t.trial = q.trial JOIN condition c ON c.condition = t.condition;
+       CASE WHEN q.after = 'trial' THEN c.label END AS trial_id,
+       CASE WHEN q.after = 'trial' THEN t.repetition END AS trial_index, q.question AS question,
+       q.options AS response_array, NULL AS key_array, q.presented AS presented_responses,
+       q.answer AS response, printf('P%03d', q.seat) AS subject_id, q.trial AS trial
+FROM question q LEFT JOIN trial t ON t.trial = q.trial LEFT JOIN condition c ON c.condition = t.condition;
 
 CREATE VIEW PlayerConfigs AS
 SELECT @utc(t.begins_us) AS time, t.trial AS trial_id, p.player AS player_id, p.role AS playerType,

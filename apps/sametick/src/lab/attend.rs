@@ -59,7 +59,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let code = code.context("a code is wanted: at the end of the link, or with --code")?;
     let base = base.rsplit_once('/').filter(|(front, _)| front.len() > "https://".len());
     let base = base.map_or(options.url.as_str(), |(front, _)| front);
-    let mut attending = Attending::new(base, &code, options.seed, options.skill, Grounds::default());
+    let mut attending =
+        Attending::new(base, &code, options.seed, options.skill, Grounds::default());
     let done = attending.attend(&stop)?;
     crate::print(&format!("played {} trials, answered {} questions\n", done.trials, done.answers))
 }

@@ -21,9 +21,7 @@ use live::Logins;
 use sametick::Span;
 use sametick::secure::{Random, SystemRandom, TokenKey};
 use sametick_lab::people::{EventKind, Study};
-use sametick_lab::{
-    Assignment, Library, Person, Plan, SETTINGS, Trial, Value, live_ground,
-};
+use sametick_lab::{Assignment, Library, Person, Plan, SETTINGS, Trial, Value, live_ground};
 use sametick_links::UdpLink;
 use sametick_links::web::WebLink;
 use serde_json::json;
@@ -81,7 +79,6 @@ pub(crate) struct Host {
     _door: WebLink,
     password: String,
     is_password_drawn: bool,
-    plan: Plan,
     library: Arc<Library>,
     recordings: PathBuf,
     database: PathBuf,
@@ -96,7 +93,8 @@ impl Host {
         }
         let library = Arc::new(Library::new(&experiment.folder));
         for trial in &plan.trials {
-            live_ground(trial, &library).map_err(|what| anyhow!("trial {}: {what}", trial.number))?;
+            live_ground(trial, &library)
+                .map_err(|what| anyhow!("trial {}: {what}", trial.number))?;
         }
         let database = options.db.clone().unwrap_or_else(|| options.file.with_extension("db"));
         let recordings = PathBuf::from(format!("{}.recordings", database.display()));
@@ -136,7 +134,6 @@ impl Host {
             _door: door,
             password,
             is_password_drawn,
-            plan,
             library,
             recordings,
             database,
@@ -171,8 +168,11 @@ impl Host {
             codes.iter().map(|code| format!("{}lab.html#{code}", desk.address)).collect();
         if is_json {
             let password = self.is_password_drawn.then_some(&self.password);
-            let ports: Vec<[u16; 2]> =
-                desk.tables.iter().map(|table| [table.door.page().port(), table.udp.port()]).collect();
+            let ports: Vec<[u16; 2]> = desk
+                .tables
+                .iter()
+                .map(|table| [table.door.page().port(), table.udp.port()])
+                .collect();
             return format!(
                 "{}\n",
                 json!({
@@ -216,6 +216,7 @@ impl Host {
             self.start_due(&mut state)?;
             let is_over = once && state.running.is_empty() && state.study.is_over();
             if stop.is_asked() || is_over {
+                state.log.keep_exclusions()?;
                 return Ok(());
             }
         }
@@ -230,7 +231,8 @@ impl Host {
                 continue;
             }
             let Some(table) = self.desk().table(group) else { continue };
-            let (content, _) = live_ground(&start.trial, &self.library).map_err(|what| anyhow!(what))?;
+            let (content, _) =
+                live_ground(&start.trial, &self.library).map_err(|what| anyhow!(what))?;
             match state.happen(None, EventKind::Started { group, trial, attempt }, "") {
                 Ok(()) => {}
                 Err(Trouble::Refused(_)) => continue,

@@ -12,6 +12,7 @@ use crate::scan::Scan;
 use crate::settings::{self, Assignment, Row, SETTINGS, Scope};
 use crate::value::{Kind, Value};
 use crate::wrong::{Wrong, meant};
+use sametick::Model;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -459,6 +460,9 @@ pub(crate) fn read_change(
         return Ok(None);
     }
     let value = read_value(row, value.trim())?;
+    if row.name == "model" && Model::named(&value.to_string()).is_none() {
+        return Err(format!("`{value}` has no server, and people play with one"));
+    }
     let change = Assignment { row, player, value, at: 0..0 };
     for trial in &study.trials {
         if player.is_some_and(|player| player > trial.settings.players()) {

@@ -7,7 +7,7 @@ use super::lines::{RAMP_STEP, asked, says_delay};
 use super::mind::Library;
 use super::served::{Match, Token, rates};
 use crate::plan::Trial;
-use crate::rows::{LineRow, TrialLog};
+use crate::rows::{LineRow, SecondRow, TrialLog};
 use crate::settings::Settings;
 use sametick::channel::Statistics;
 use sametick::endpoint::ListenerConfig;
@@ -246,11 +246,14 @@ impl Sitting {
     }
 
     /// Its line, measured at the server's end alone: half of the ping each way.
-    pub(super) fn lines(&self) -> [LineRow; 2] {
+    pub(super) fn lines(&self, seconds: &[SecondRow]) -> [LineRow; 2] {
         let count = self.samples.len().max(1) as f64;
         let mean = |of: fn(&(f64, f64)) -> f64| self.samples.iter().map(of).sum::<f64>() / count;
         let mut pings: Vec<f64> = self.samples.iter().map(|(_, ping)| *ping).collect();
         pings.sort_by(f64::total_cmp);
+        let own = || seconds.iter().filter(|row| row.player == self.person.player);
+        let bytes: [u64; 2] =
+            [own().map(|row| row.bytes_out).sum(), own().map(|row| row.bytes_in).sum()];
         let at = |share: usize| pings.get(pings.len() * share / 100).copied().unwrap_or(0.0);
         [0, 1].map(|way| LineRow {
             player: self.person.player,
@@ -262,7 +265,7 @@ impl Sitting {
             delay_ms_95: at(95) / 2.0,
             packets: self.totals[way].packets,
             lost: self.totals[way].lost,
-            bytes: 0,
+            bytes: bytes[way],
         })
     }
 }

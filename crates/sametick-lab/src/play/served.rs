@@ -559,7 +559,7 @@ impl<'a> Match<'a> {
                 deaths: now.1 - before.1,
             });
             if let Some(sitting) = self.people.iter().find(|one| one.person.player == player) {
-                self.log.lines.extend(sitting.lines());
+                self.log.lines.extend(sitting.lines(&self.log.seconds));
                 continue;
             }
             add_lines(&mut self.log, &self.meter, [index + 1, index + 1], &self.lines[index]);

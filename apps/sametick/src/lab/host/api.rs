@@ -31,6 +31,9 @@ pub(super) fn claim(desk: &Desk, body: &Value) -> Answer {
         let what = "another page has this seat: close it, and try again in ten seconds";
         return Err(Errors::new(StatusCode::CONFLICT, what));
     }
+    if known.is_some() && state.study.is_here(seat) {
+        state.happen(Some(seat), EventKind::Left, "")?;
+    }
     let mut bytes = [0; 32];
     SystemRandom::new().fill(&mut bytes);
     let secret = digits(&bytes);
@@ -108,7 +111,8 @@ fn calibration(desk: &Desk, seat: SeatId, body: &Value) -> Result<Calibration, E
     said.remove("do");
     said.remove("floor_ms");
     let said = serde_json::from_value::<Calibration>(said.into());
-    let said = said.map_err(|error| Errors::bad(format!("no calibration is like this: {error}")))?;
+    let said =
+        said.map_err(|error| Errors::bad(format!("no calibration is like this: {error}")))?;
     Ok(Calibration { floor_ms, ..said })
 }
 

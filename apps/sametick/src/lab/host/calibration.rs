@@ -58,12 +58,11 @@ impl Calibration {
         };
         let (looks, stops) = (Looks::default(), Arc::<AtomicBool>::default());
         let (known, stopped, played) = (Arc::clone(&looks), Arc::clone(&stops), content.clone());
-        let thread =
-            std::thread::Builder::new().name("calibration".into()).spawn(move || {
-                let (clock, random) = (Clock::start(), &mut SystemRandom::new());
-                let server = Server::new(config, played, 1, rates, clock.now(), random);
-                run(server, Both::new(udp, Some(web)), &clock, &known, &stopped);
-            })?;
+        let thread = std::thread::Builder::new().name("calibration".into()).spawn(move || {
+            let (clock, random) = (Clock::start(), &mut SystemRandom::new());
+            let server = Server::new(config, played, 1, rates, clock.now(), random);
+            run(server, Both::new(udp, Some(web)), &clock, &known, &stopped);
+        })?;
         let thread = Some(thread);
         Ok(Self { door, udp: bound, key, content, rates, map, model, looks, stops, thread })
     }

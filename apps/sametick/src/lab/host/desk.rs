@@ -10,7 +10,9 @@ use crate::page;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{ConnectInfo, DefaultBodyLimit, Request};
-use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, COOKIE, RETRY_AFTER, SET_COOKIE};
+use axum::http::header::{
+    AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, COOKIE, RETRY_AFTER, SET_COOKIE,
+};
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use sametick::secure::{Limiter, Quota, SystemRandom};
@@ -142,7 +144,9 @@ impl Front {
     async fn answer(&self, from: SocketAddr, request: Request) -> Response {
         let (parts, body) = request.into_parts();
         let answered = match axum::body::to_bytes(body, BODY_BYTES_MAX).await {
-            Ok(bytes) => self.dispatch(from, &parts.method, parts.uri.path(), &parts.headers, &bytes),
+            Ok(bytes) => {
+                self.dispatch(from, &parts.method, parts.uri.path(), &parts.headers, &bytes)
+            }
             Err(_) => {
                 let what = format!("a request has {BODY_BYTES_MAX} bytes at most");
                 Err(Errors { status: StatusCode::PAYLOAD_TOO_LARGE, what })

@@ -152,7 +152,8 @@ pub(super) fn act(desk: &Desk, body: &Value) -> Answer {
                     running.changed.push(said.clone());
                 }
             }
-            for number in state.running.keys().filter(|one| group.is_none_or(|group| group == **one))
+            for number in
+                state.running.keys().filter(|one| group.is_none_or(|group| group == **one))
             {
                 let now = state.study.playing_now(*number);
                 if let (Some(trial), Some(table)) = (now, desk.table(*number)) {

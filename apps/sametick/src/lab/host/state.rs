@@ -145,7 +145,10 @@ impl State {
             Err(refusal) => return Err(Trouble::Refused(refusal)),
             Ok(()) => {}
         }
-        Ok(())
+        self.log.add_event(&self.study, &event).map_err(|error| {
+            self.failed = Some(error.to_string());
+            Trouble::Log(error)
+        })
     }
 
     /// The seat whose page holds a secret, by its hash.

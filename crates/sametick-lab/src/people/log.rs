@@ -1,0 +1,296 @@
+//! People in the log: seats, events, telemetry, answers, flags; and a study read again from them.
+
+use super::event::{Event, EventKind, SeatId};
+use super::flags::{Flag, Telemetry};
+use super::stage::Start;
+use super::study::{Study, WHICH};
+use super::table::{Correct, People, When};
+use crate::experiment::Experiment;
+use crate::log::{Log, LogError, flag, integer, maybe, real, text};
+use crate::plan::Plan;
+use crate::rows::TrialLog;
+use rusqlite::types::Value as Cell;
+use sametick::secure::Random;
+use serde_json::{Value as Json, json};
+
+/// The tables of a trial that its next attempt does not replace.
+const KEPT: [&str; 2] = ["telemetry", "question"];
+
+impl Log {
+    /// The study of a log: a new one with codes that are drawn and logged, or the one that was begun, where it stopped.
+    /// What was being played then is still in [`Study::playing`]: break it.
+    pub fn study(
+        &self,
+        experiment: &Experiment,
+        plan: &Plan,
+        random: &mut dyn Random,
+    ) -> Result<Study, LogError> {
+        let known = self.codes()?;
+        if known.is_empty() {
+            self.check_clock(true)?;
+            let codes = Study::draw_codes(Study::seats_of(experiment), random);
+            let study = Study::new(experiment, plan, codes).map_err(LogError)?;
+            self.add_seats(&study)?;
+            return Ok(study);
+        }
+        let mut study = Study::new(experiment, plan, known).map_err(LogError)?;
+        for (number, event) in (1..).zip(self.events()?) {
+            study.apply(&event).map_err(|refusal| {
+                LogError(format!("event {number} of the log cannot be: {refusal}"))
+            })?;
+        }
+        Ok(study)
+    }
+
+    /// Writes down who sits where.
+    pub fn add_seats(&self, study: &Study) -> Result<(), LogError> {
+        self.whole(|log| {
+            for (index, seat) in (1..).zip(&study.seats) {
+                let role = study.people.roles.get(seat.place);
+                log.insert(
+                    "seat",
+                    vec![
+                        integer(index),
+                        text(&seat.code),
+                        integer(seat.group as u32 + 1),
+                        integer(seat.place as u32 + 1),
+                        role.map_or(Cell::Null, |role| text(role)),
+                    ],
+                )?;
+            }
+            Ok(())
+        })
+    }
+
+    /// The codes of all seats, in their order; none before a study began.
+    pub fn codes(&self) -> Result<Vec<String>, LogError> {
+        let mut statement = self.connection.prepare("SELECT code FROM seat ORDER BY seat")?;
+        let codes = statement.query_map([], |row| row.get(0))?;
+        Ok(codes.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// Writes an event that a study has taken in; an answer also as such.
+    pub fn add_event(&self, study: &Study, event: &Event) -> Result<(), LogError> {
+        let mut detail = serde_json::to_value(&event.kind).unwrap_or(Json::Null);
+        let kind = match detail.as_object_mut().and_then(|object| object.remove("kind")) {
+            Some(Json::String(kind)) => kind,
+            _ => return Err(LogError("an event has a kind".to_owned())),
+        };
+        self.whole(|log| {
+            let sql = "SELECT COALESCE(MAX(number), 0) + 1 FROM event";
+            let number: i64 = log.connection.query_row(sql, [], |row| row.get(0))?;
+            log.insert(
+                "event",
+                vec![
+                    Cell::Integer(number),
+                    Cell::Integer(event.at_ms.min(i64::MAX as u64 / 1_000) as i64 * 1_000),
+                    maybe(event.seat.map(|seat| seat.0)),
+                    text(&kind),
+                    text(&detail.to_string()),
+                    text(&event.why),
+                ],
+            )?;
+            log.insert_answer(study, event)
+        })
+    }
+
+    fn insert_answer(&self, study: &Study, event: &Event) -> rusqlite::Result<()> {
+        let EventKind::Answered { trial, question, presented, answer } = &event.kind else {
+            return Ok(());
+        };
+        let Some((id, seat)) = event.seat.and_then(|id| Some((id, study.seat(id)?))) else {
+            return Ok(());
+        };
+        let group = &study.groups[seat.group];
+        let last = group.trials.len().saturating_sub(1);
+        let of =
+            |number: &u32| group.trials.iter().position(|at| study.trials[*at].number == *number);
+        let place = trial.as_ref().and_then(of).unwrap_or(last);
+        let (after, kind, ask, options) = match question.checked_sub(1) {
+            None => {
+                let ask = study.people.intervals.as_ref().map_or("", |one| &one.ask);
+                (When::Trial, "choice", ask, presented.clone())
+            }
+            Some(index) => match study.people.questions.get(index as usize) {
+                Some(one) => (one.after, one.kind.name(), &*one.ask, one.options.clone()),
+                None => return Ok(()),
+            },
+        };
+        let after =
+            When::NAMES.iter().find(|(_, when)| *when == after).map_or("", |(name, _)| name);
+        let sql = "DELETE FROM question WHERE trial = ?1 AND seat = ?2 AND ordinal = ?3";
+        let number = study.trial_at(group, place).number;
+        self.connection.execute(sql, [number, id.0, *question])?;
+        self.insert(
+            "question",
+            vec![
+                integer(number),
+                integer(id.0),
+                integer(*question),
+                integer(study.part(group, place, seat).0),
+                text(after),
+                text(kind),
+                text(ask),
+                text(&json!(options).to_string()),
+                text(&json!(presented).to_string()),
+                text(answer),
+                Cell::Integer(event.at_ms.min(i64::MAX as u64 / 1_000) as i64 * 1_000),
+            ],
+        )
+    }
+
+    /// All events, in order.
+    pub fn events(&self) -> Result<Vec<Event>, LogError> {
+        let sql = "SELECT at_us, seat, kind, detail, why FROM event ORDER BY number";
+        let mut statement = self.connection.prepare(sql)?;
+        let mut rows = statement.query([])?;
+        let mut events = Vec::new();
+        while let Some(row) = rows.next()? {
+            let (kind, detail): (String, String) = (row.get(2)?, row.get(3)?);
+            let odd = |error: &dyn std::fmt::Display| {
+                LogError(format!("an event of the log, {kind}, is damaged: {error}"))
+            };
+            let mut detail: Json = serde_json::from_str(&detail).map_err(|error| odd(&error))?;
+            let object = detail.as_object_mut().ok_or_else(|| odd(&"it is no object"))?;
+            object.insert("kind".to_owned(), json!(kind));
+            events.push(Event {
+                at_ms: (row.get::<_, i64>(0)? / 1_000).max(0) as u64,
+                seat: row.get::<_, Option<u32>>(1)?.map(SeatId),
+                kind: serde_json::from_value(detail).map_err(|error| odd(&error))?,
+                why: row.get(4)?,
+            });
+        }
+        Ok(events)
+    }
+
+    /// Writes seconds of pages; a second that is there already stays.
+    pub fn add_telemetry(&self, rows: &[Telemetry]) -> Result<(), LogError> {
+        self.whole(|log| {
+            for row in rows {
+                let sql = "SELECT COUNT(*) FROM telemetry WHERE trial = ?1 AND attempt = ?2 AND \
+                           seat = ?3 AND second = ?4";
+                let key = [row.trial, row.attempt, row.seat.0, row.second];
+                let known = log.connection.prepare_cached(sql)?.query_row(key, |row| row.get(0));
+                if known.unwrap_or(0_i64) > 0 {
+                    continue;
+                }
+                log.insert(
+                    "telemetry",
+                    vec![
+                        integer(row.trial),
+                        integer(row.attempt),
+                        integer(row.seat.0),
+                        integer(row.second),
+                        integer(row.frames),
+                        Cell::Real(row.frame_ms),
+                        Cell::Real(row.frame_ms_95),
+                        Cell::Real(row.hidden_ms),
+                        flag(row.is_focused),
+                        real(row.ping_ms),
+                        real(row.loss),
+                        integer(row.inputs),
+                    ],
+                )?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Writes the attempt at a trial that was played to its end, in the place of an earlier one if there is one; with it
+    /// its number, how long it waited, and what the experimenter changed.
+    pub fn add_played(
+        &self,
+        start: &Start,
+        rows: &TrialLog,
+        began_us: i64,
+    ) -> Result<(), LogError> {
+        let number = start.trial.number;
+        self.whole(|log| {
+            for table in crate::schema::TABLES {
+                if table.columns[0].0 == "trial" && !KEPT.contains(&table.name) {
+                    let sql = format!("DELETE FROM {} WHERE trial = ?1", table.name);
+                    log.connection.execute(&sql, [number])?;
+                }
+            }
+            let sql = "DELETE FROM question WHERE trial = ?1 AND after = 'trial'";
+            log.connection.execute(sql, [number])?;
+            log.insert_trial(&start.trial, rows, Some(began_us))?;
+            log.insert_rows(&start.trial, rows)?;
+            let wait = start.foreperiod_ms as f64;
+            for (name, value) in [("attempt", f64::from(start.attempt)), ("foreperiod", wait)] {
+                log.insert("figure", vec![integer(number), text(name), Cell::Real(value)])?;
+            }
+            if !start.changed.is_empty() {
+                let detail = text(&start.changed.join(", "));
+                log.insert(
+                    "trial_flag",
+                    vec![integer(number), integer(0), text("changed"), detail],
+                )?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Writes what is to be said against a trial: after [`Log::add_played`], which takes away what was said before.
+    pub fn add_flags(
+        &self,
+        trial: u32,
+        seat: Option<SeatId>,
+        flags: &[Flag],
+    ) -> Result<(), LogError> {
+        let seat = seat.map_or(0, |seat| seat.0);
+        self.whole(|log| {
+            for one in flags {
+                let sql = "DELETE FROM trial_flag WHERE trial = ?1 AND seat = ?2 AND flag = ?3";
+                log.connection.execute(sql, (trial, seat, one.name))?;
+                let cells = vec![integer(trial), integer(seat), text(one.name), text(&one.detail)];
+                log.insert("trial_flag", cells)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// What of two logs of people cannot be joined.
+    pub(crate) fn check_people(&self, theirs: &Self) -> Result<(), LogError> {
+        let (mine, other) = (self.codes()?, theirs.codes()?);
+        if !mine.is_empty() && !other.is_empty() && mine != other {
+            let path = theirs.path().display();
+            return Err(LogError(format!("{path} is of other participants: keep both files")));
+        }
+        let (mine, other) = (self.events()?, theirs.events()?);
+        let both = mine.len().min(other.len());
+        if mine[..both] != other[..both] {
+            let path = theirs.path().display();
+            return Err(LogError(format!("something else happened in {path}: keep both files")));
+        }
+        Ok(())
+    }
+
+    /// All of it or nothing.
+    fn whole(&self, write: impl FnOnce(&Self) -> rusqlite::Result<()>) -> Result<(), LogError> {
+        self.connection.execute_batch("BEGIN IMMEDIATE")?;
+        match write(self) {
+            Ok(()) => Ok(self.connection.execute_batch("COMMIT")?),
+            Err(error) => {
+                // The first error is the one to tell.
+                let _ = self.connection.execute_batch("ROLLBACK");
+                Err(error.into())
+            }
+        }
+    }
+}
+
+/// What a staircase by a metric is told of a trial that is logged: 1 if it was right, 0 if not, nothing if nothing was
+/// measured or no staircase asks.
+pub fn result(log: &Log, people: &People, trial: u32) -> Result<Option<f64>, LogError> {
+    let Some(Correct::Metric(metric, comparison, bound)) =
+        people.staircase.as_ref().map(|staircase| &staircase.correct)
+    else {
+        return Ok(None);
+    };
+    let found = metric.of_trials(&log.connection)?;
+    Ok(found.get(&trial).map(|number| f64::from(comparison.holds(*number, *bound))))
+}
+
+/// The question which of two intervals it was, as the log numbers it.
+pub const WHICH_INTERVAL: u32 = WHICH;
