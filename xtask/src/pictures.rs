@@ -13,6 +13,7 @@ use clap::Args;
 use crate::e2e::Stage;
 use crate::e2e::browser::Driver;
 use crate::e2e::joins_and_walks::is_playing;
+use crate::e2e::people;
 use crate::e2e::screens::{COMPANY, DEATH, FIGHT};
 
 /// Where they are, from the top of the repository.
@@ -23,24 +24,54 @@ const RECORD: &str = "made-from.txt";
 struct Group {
     name: &'static str,
     pictures: &'static [&'static str],
-    /// What decides how they look: the page, the game, and how they are taken.
+    /// What decides how they look: the page, the game, and how they are taken. Of the files there, only those of this
+    /// part.
     sources: &'static [&'static str],
-    /// Of those, only files with the theatre in their path; or only the others.
-    is_theatre: bool,
+    part: Part,
 }
 
-const GROUPS: [Group; 2] = [
+/// What a file belongs to.
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    Theatre,
+    Lab,
+    Play,
+}
+
+impl Part {
+    /// By its path.
+    fn of(path: &str) -> Self {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        match path.contains("theatre") {
+            true => Self::Theatre,
+            false
+                if ["lab", "live", "elements", "people"].iter().any(|of| name.starts_with(of)) =>
+            {
+                Self::Lab
+            }
+            false => Self::Play,
+        }
+    }
+}
+
+const GROUPS: [Group; 3] = [
     Group {
         name: "theatre",
         pictures: &["theatre"],
         sources: &["apps/web", "crates/sametick/src/theatre", "games/arena/src"],
-        is_theatre: true,
+        part: Part::Theatre,
+    },
+    Group {
+        name: "lab",
+        pictures: &["people-calibration", "people-ready", "people-live"],
+        sources: &["apps/web", "xtask/src/e2e/people.rs"],
+        part: Part::Lab,
     },
     Group {
         name: "play",
         pictures: &["first", "play", "graph", "death"],
         sources: &["apps/web", "games/arena/src", "games/arena/maps", "xtask/src/e2e/screens.rs"],
-        is_theatre: false,
+        part: Part::Play,
     },
 ];
 const JOIN_TICKS_MAX: u64 = 3_600;
@@ -52,7 +83,7 @@ const MEETING: &str = "s.enemies > 1 && s.nearest > 4.5 && s.nearest < 9 && s.sp
 /// Options of `cargo xtask pictures`.
 #[derive(Args)]
 pub(crate) struct Pictures {
-    /// Only those of `theatre` or `play`
+    /// Only those of `theatre`, `lab` or `play`
     group: Option<String>,
     /// Only say which pictures are stale
     #[arg(long)]
@@ -72,14 +103,18 @@ pub(crate) fn run(options: &Pictures) -> Result<ExitCode> {
     }
     let is_wanted = |group: &&Group| options.group.as_ref().is_none_or(|name| group.name == name);
     let wanted: Vec<&Group> = GROUPS.iter().filter(is_wanted).collect();
-    ensure!(!wanted.is_empty(), "there are `theatre` and `play`");
+    ensure!(!wanted.is_empty(), "there are `theatre`, `lab` and `play`");
     fs::create_dir_all(&folder)?;
     let program = options.program.clone().map_or_else(|| build(root), Ok)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let stage = Stage { driver: Driver::start()?, program, pictures: folder.clone() };
         for group in &wanted {
-            let taken = if group.is_theatre { theatre(&stage).await } else { play(&stage).await };
+            let taken = match group.part {
+                Part::Theatre => theatre(&stage).await,
+                Part::Lab => people::pictures(&stage).await,
+                Part::Play => play(&stage).await,
+            };
             stage.driver.close().await;
             taken?;
             write(root, &folder, group)?;
@@ -192,7 +227,7 @@ fn hash_of_sources(root: &Path, group: &Group) -> Result<u64> {
     }
     let name =
         |file: &Path| file.strip_prefix(root).unwrap_or(file).to_string_lossy().replace('\\', "/");
-    files.retain(|file| name(file).contains("theatre") == group.is_theatre);
+    files.retain(|file| Part::of(&name(file)) == group.part);
     files.sort();
     files
         .iter()
@@ -229,7 +264,13 @@ mod tests {
         for path in folders.iter().chain(&["xtask/src/e2e", FOLDER]) {
             fs::create_dir_all(root.join(path)).unwrap();
         }
-        for file in ["apps/web/a.css", "apps/web/theatre.css", "xtask/src/e2e/screens.rs"] {
+        for file in [
+            "apps/web/a.css",
+            "apps/web/theatre.css",
+            "apps/web/lab.css",
+            "xtask/src/e2e/people.rs",
+            "xtask/src/e2e/screens.rs",
+        ] {
             fs::write(root.join(file), "one").unwrap();
         }
         for name in GROUPS.iter().flat_map(|group| group.pictures) {
@@ -243,6 +284,10 @@ mod tests {
         let found = stale(&root, &folder).unwrap();
         assert!(found.len() == 1 && found[0].contains("of theatre"), "{found:?}");
         write(&root, &folder, &GROUPS[0]).unwrap();
+        fs::write(root.join("apps/web/lab.css"), "two").unwrap();
+        let found = stale(&root, &folder).unwrap();
+        assert!(found.len() == 1 && found[0].contains("of lab"), "{found:?}");
+        write(&root, &folder, &GROUPS[1]).unwrap();
         fs::write(root.join("apps/web/a.css"), "two").unwrap();
         fs::write(folder.join("play.png"), "drawn by hand").unwrap();
         let found = stale(&root, &folder).unwrap();

@@ -2,7 +2,7 @@
 
 mod crowd;
 mod name;
-mod player;
+pub(crate) mod player;
 pub(crate) mod skill;
 pub(crate) mod tally;
 

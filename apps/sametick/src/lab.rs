@@ -1,7 +1,10 @@
 //! `lab`: experiments from a file to a figure.
 
+mod attend;
+mod host;
 mod imports;
 mod power;
+mod rehearse;
 mod replays;
 mod sockets;
 
@@ -49,6 +52,12 @@ pub(crate) enum Lab {
     Import(imports::Options),
     /// Run what is missing of an experiment
     Run(Running),
+    /// Host a study with people: they join by link, an experimenter watches
+    Host(host::Options),
+    /// Take part in a hosted study without a screen, as a bot
+    Attend(attend::Options),
+    /// Host a study, attend it with as many bots, and report: the dry run
+    Rehearse(rehearse::Options),
     /// Run files that carry expectations, and compare
     Verify(Verifying),
     /// Write the report of a database: one page
@@ -191,6 +200,9 @@ pub(crate) fn run_lab(lab: &Lab) -> anyhow::Result<()> {
         Lab::Check { file } => check(file),
         Lab::Import(options) => imports::run(options),
         Lab::Run(running) => run_one(running),
+        Lab::Host(options) => host::run(options),
+        Lab::Attend(options) => attend::run(options),
+        Lab::Rehearse(options) => rehearse::run(options),
         Lab::Verify(verifying) => verify(verifying),
         Lab::Report { database, output, recordings, folder } => {
             let log = Log::read(database)?;

@@ -13,7 +13,7 @@ use axum::middleware;
 use axum::response::Response;
 use clap::Args;
 use sametick_links::web::{Door, WebConfig, WebLink};
-pub(crate) use session::{Beside, Match};
+pub(crate) use session::{Beside, Match, digits, is_own_page};
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
@@ -134,10 +134,68 @@ impl Options {
             router: Box::new(move |door| {
                 isolated(files::router(front).merge(session::router(door, game)))
             }),
+            ..self.config(page, webtransport)
+        })
+    }
+
+    fn config(&self, page: SocketAddr, webtransport: Option<SocketAddr>) -> WebConfig {
+        WebConfig {
             certificate: self.cert.clone().zip(self.key.clone()),
             origins: self.origin.iter().cloned().collect(),
             ..WebConfig::new(page, webtransport)
+        }
+    }
+
+    /// For this machine alone, at a free port and without WebTransport.
+    pub(crate) fn of_this_machine() -> Self {
+        let free = SocketAddr::new(SocketAddr::from(USUAL).ip(), 0);
+        let (page, webtransport) = (Some(Place::At(free)), Some(Place::Off));
+        Self { page, webtransport, cert: None, key: None, origin: None }
+    }
+
+    /// Serves the page's files and what else a router answers, but no match: those have doors of their own.
+    pub(crate) fn serve(
+        &self,
+        front: &'static str,
+        router: impl FnOnce(Door) -> Router + Clone + Send + 'static,
+    ) -> anyhow::Result<WebLink> {
+        if self.cert.is_some() != self.key.is_some() {
+            bail!("a certificate and its key go together: give both --cert and --key");
+        }
+        let start = |page: SocketAddr| {
+            let router = router.clone();
+            WebLink::start(WebConfig {
+                router: Box::new(move |door| isolated(files::router(front).merge(router(door)))),
+                ..self.config(page, None)
+            })
+        };
+        let (page, started) = match self.page {
+            Some(Place::Off) => bail!("people join by their browsers: --page cannot be off"),
+            Some(Place::At(page)) => (page, start(page)),
+            None => {
+                let usual = SocketAddr::from(USUAL);
+                let started = start(usual).or_else(|_| start(SocketAddr::new(usual.ip(), 0)));
+                (usual, started)
+            }
+        };
+        started.map_err(|error| match error.kind() {
+            ErrorKind::Other => anyhow!("{error}"),
+            _ => address::refused(&error, page, "--page", "TCP"),
         })
+    }
+
+    /// A door for players alone, whose pages are served at another port of this program.
+    pub(crate) fn side_door(&self, at: SocketAddr, pages_at: u16) -> std::io::Result<WebLink> {
+        let is_without = self.webtransport == Some(Place::Off);
+        let config = self.config(at, (!is_without).then_some(at));
+        WebLink::start(WebConfig { pages_at: Some(pages_at), ..config })
+    }
+
+    /// Where people are told to go: the name that was given, or the address by which the network knows it.
+    pub(crate) fn told(&self, door: &Door) -> String {
+        let named = self.origin.as_ref().map(|origin| format!("{}/", origin.trim_end_matches('/')));
+        let near = || written(door, address::nearby(door.page()));
+        named.or_else(|| from_network(door)).unwrap_or_else(near)
     }
 }
 
@@ -194,7 +252,7 @@ pub(crate) fn addresses(web: &WebLink) -> Vec<String> {
 }
 
 /// The address to open on another machine of the network, if the page can be reached from there.
-fn from_network(door: &Door) -> Option<String> {
+pub(crate) fn from_network(door: &Door) -> Option<String> {
     let bound = door.page();
     let ip = match bound.ip() {
         ip if ip.is_loopback() => return None,

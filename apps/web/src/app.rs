@@ -1,6 +1,7 @@
 //! The page at work: each frame takes what happened, drives the match, and draws it. Owns everything, decides little.
 
 mod happenings;
+mod lab;
 mod trial;
 
 use crate::camera::Camera;
@@ -20,6 +21,7 @@ use crate::session::{Session, Standing, named_content};
 use crate::settings::Settings;
 use crate::sound::Speakers;
 use crate::spectator::Spectator;
+use lab::Lab;
 use sametick::health::{Health, Link, Work};
 use sametick::secure::ClientToken;
 use sametick::{EntityId, PlayerId, Span, Text, Tick, Time, World};
@@ -66,6 +68,8 @@ pub(crate) struct App {
     ticket: Option<Ticket>,
     pub(crate) joins: u32,
     pub(crate) is_in: bool,
+    /// What an experiment asks of the page, if this is a participant's.
+    pub(crate) lab: Option<Lab>,
     /// What a test asked for.
     pub(crate) trial: Trial,
     pub(crate) matches: Vec<Match>,
@@ -104,11 +108,14 @@ impl App {
         let window = web_sys::window().ok_or("there is no window")?;
         let document = window.document().ok_or("there is no document")?;
         let (mut settings, mut problems) = (Settings::default(), Vec::new());
-        if let Some(kept) = storage().and_then(|storage| storage.get_item(STORED).ok().flatten()) {
-            // What an older page has kept and this one does not know is no concern of the player's.
-            let _ = settings.read(&kept);
+        let address = window.location().search().unwrap_or_default();
+        let kept = storage().and_then(|storage| storage.get_item(STORED).ok().flatten());
+        // What an older page has kept and this one does not know is no concern of the player's.
+        kept.iter().for_each(|kept| _ = settings.read(kept));
+        problems.extend(settings.read(&address));
+        if settings.is_lab {
+            settings = settings.for_participant();
         }
-        problems.extend(settings.read(&window.location().search().unwrap_or_default()));
         let canvas: HtmlCanvasElement =
             document.get_element_by_id("view").ok_or("there is no canvas")?.dyn_into()?;
         let wishes = WebGlContextAttributes::new();
@@ -120,7 +127,9 @@ impl App {
         renderer.is_fine = settings.is_fine;
         let clock = Clock::start();
         let ticket = kept_ticket();
-        let joining = (settings.server == "any").then(|| Joining::new(&settings, ticket));
+        let is_asked = settings.server == "any" && !settings.is_lab;
+        let joining = is_asked.then(|| Joining::new(&settings, ticket));
+        let lab = settings.is_lab.then(Lab::default);
         let mut app = Self {
             page: Page::new(document)?,
             canvas,
@@ -136,6 +145,7 @@ impl App {
             ticket: None,
             joins: 0,
             is_in: false,
+            lab,
             trial: Trial::default(),
             matches: Vec::new(),
             news: News::default(),
@@ -163,7 +173,9 @@ impl App {
             say: None,
             weapon_lowered: 0.0,
         };
-        if app.joining.is_none() {
+        if app.lab.is_some() {
+            app.screen = Screen::Play;
+        } else if app.joining.is_none() {
             app.play_inside();
         }
         app.prepare_page();
@@ -173,13 +185,15 @@ impl App {
     /// One frame.
     pub(crate) fn frame(&mut self) {
         let now = self.clock.now();
+        if !self.is_frame_due(now) {
+            return;
+        }
         let passed = now - self.last;
         let seconds = (passed.as_seconds_f64() as f32).min(FRAME_SECONDS_MAX);
         self.last = now;
-        for happening in self.page.take_happenings() {
-            self.heed(happening);
-        }
+        self.heed_all(now);
         self.join(now);
+        self.count_frame(passed);
         let command = self.command();
         let mut work = Work { frame: passed, repredicted: Span::ZERO };
         if let Some(session) = &mut self.session {
@@ -213,9 +227,7 @@ impl App {
     /// slowly plays no worse for it, and a page in the background stays in its match.
     pub(crate) fn pump(&mut self) {
         let now = self.clock.now();
-        for happening in self.page.take_happenings() {
-            self.heed(happening);
-        }
+        self.heed_all(now);
         self.join(now);
         let command = self.command();
         if let Some(session) = &mut self.session {
@@ -262,7 +274,11 @@ impl App {
                 (self.server, self.is_in) = (server, false);
                 self.matches = std::mem::take(&mut joining.matches);
                 self.network = joining.network.take();
+                let asked = joining.lab.take();
                 self.joining = None;
+                if let Some(asked) = asked {
+                    session.set_view(self.begin_trial(asked));
+                }
                 session.call(&self.settings.name);
                 let is_stream = session.road().name() == "WebSocket";
                 self.health = Health::new(if is_stream { Link::Stream } else { Link::Datagrams });
@@ -271,6 +287,9 @@ impl App {
                 self.figures = Figures::default();
             }
             // The first time there is none, the page plays by itself; later it waits for the one it knew.
+            Progress::Nobody if self.lab.is_some() => {
+                self.notice = Some("The experiment does not answer. Trying again.".into());
+            }
             Progress::Nobody if self.session.is_none() && self.matches.is_empty() => {
                 self.joining = None;
                 self.play_inside();
@@ -305,6 +324,7 @@ impl App {
                 }
             }
             Standing::Stopped(reason) => self.notice = Some(reason.clone()),
+            Standing::Lost(_) if self.lab.is_some() => self.lose_trial(now),
             Standing::Lost(reason) if self.joining.is_none() => {
                 self.notice = Some(format!("{reason} Trying again."));
                 // A ticket that was refused is of no use.
@@ -393,7 +413,9 @@ impl App {
         if is_alive {
             self.recorder.screen(world.tick(), camera, world);
         }
-        if let (Some((key, event)), Some((id, _))) = (death, &own) {
+        // Whoever takes part in an experiment is not told how late anything is.
+        let is_blind = self.lab.is_some();
+        if let (Some((key, event)), Some((id, _)), false) = (death, &own, is_blind) {
             self.replay = self.death(session, key.tick, *id, &event);
         }
         self.draw(session, world, &camera, side, own.as_ref().filter(|_| is_alive));
@@ -524,7 +546,14 @@ impl App {
                 others.for_each(|(_, fighter)| figure::ghost(fighter, &mut scene));
             }
             let pane: Pane = [0, 0, width, height];
-            self.renderer.draw(&scene, camera, pane);
+            match &mut self.lab {
+                None => self.renderer.draw(&scene, camera, pane),
+                Some(lab) => {
+                    if let Some((scene, camera)) = lab.late_picture(scene, camera, &self.marks) {
+                        self.renderer.draw(&scene, &camera, pane);
+                    }
+                }
+            }
         }
         self.draw_calls = self.renderer.take_draw_calls();
     }

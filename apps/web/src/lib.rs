@@ -35,6 +35,8 @@ mod islands;
 #[cfg(feature = "play")]
 mod killcam;
 #[cfg(feature = "play")]
+mod lab;
+#[cfg(feature = "play")]
 mod mesh;
 #[cfg(all(target_arch = "wasm32", feature = "play"))]
 mod outside;
@@ -67,6 +69,9 @@ mod start;
 #[cfg(all(target_arch = "wasm32", feature = "islands"))]
 pub use islands::{Guest, Skirmish};
 #[cfg(all(target_arch = "wasm32", feature = "play"))]
-pub use start::{choose, exhibit, fly, hold, leave, walk};
+pub use start::{
+    choose, exhibit, fly, hold, lab_join, lab_leave, lab_release, lab_second, lab_state, lab_take,
+    leave, walk,
+};
 #[cfg(all(target_arch = "wasm32", feature = "theatre"))]
 pub use theatre::Theatre;

@@ -2,8 +2,9 @@
 //! of it. When it is lost it is tried again, and the same place is taken with the ticket that was kept.
 
 use crate::conditions::Wanted;
+use crate::lab::Terms;
 use crate::player::Player;
-use crate::session::{Road, Session, find_content, named_content};
+use crate::session::{Road, Session, endless_content, find_content, named_content};
 use crate::settings::Settings;
 use sametick::codec::compact::Tables;
 use sametick::lockstep::{Identity, Mesh, Role, build_of};
@@ -16,9 +17,13 @@ use sametick_links::{Conditioned, drive_client, drive_mesh};
 
 /// Where a page asks.
 const SESSION_URL: &str = "session.json";
+/// Where a participant's page asks.
+const LAB_SESSION_URL: &str = "lab/session.json";
 /// How long to wait before asking again, at first and at most.
 const AGAIN_FIRST: Span = Span::millis(500);
 const AGAIN_MAX: Span = Span::seconds(5);
+/// In an experiment others wait.
+const LAB_AGAIN_MAX: Span = Span::seconds(1);
 
 /// A match that can be joined, as the server tells of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,10 +48,28 @@ pub(crate) struct Joining {
     watches: bool,
     ticket: Option<Ticket>,
     again: Span,
+    /// In an experiment: what leads to one's seat.
+    secret: Option<String>,
+    /// In an experiment: what it asks of the page, once it was told.
+    pub(crate) lab: Option<LabSession>,
     /// All that the server told of, once it did.
     pub(crate) matches: Vec<Match>,
     /// Where others of the network find the page, if they can.
     pub(crate) network: Option<String>,
+}
+
+/// What the session of a participant says besides.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct LabSession {
+    pub(crate) terms: Terms,
+    /// How the others are seen.
+    pub(crate) model: Option<String>,
+    /// How many snapshots behind the newest they are shown, if that differs from the model.
+    pub(crate) interpolation: Option<f64>,
+    /// Over how long corrections are spread, if that differs.
+    pub(crate) smoothing_ms: Option<f64>,
+    pub(crate) sensitivity: Option<f64>,
+    pub(crate) invert: Option<bool>,
 }
 
 enum Stage {
@@ -73,6 +96,25 @@ impl Joining {
         Self::at(Stage::Asking(Request::start(SESSION_URL)), settings, ticket)
     }
 
+    /// Asks at once for a participant's seat, by its secret.
+    pub(crate) fn seat(settings: &Settings, ticket: Option<Ticket>, secret: String) -> Self {
+        let stage = Stage::Asking(Request::start_as(LAB_SESSION_URL, &secret));
+        Self { secret: Some(secret), ..Self::at(stage, settings, ticket) }
+    }
+
+    /// Asks for the same a little later.
+    pub(crate) fn later(mut self, now: Time) -> Self {
+        self.stage = Stage::Waiting(now + AGAIN_FIRST);
+        self
+    }
+
+    fn ask(&self) -> Request {
+        match &self.secret {
+            Some(secret) => Request::start_as(LAB_SESSION_URL, secret),
+            None => Request::start(SESSION_URL),
+        }
+    }
+
     /// Asks again a little later, and knocks with a ticket, if there is one.
     pub(crate) fn again(settings: &Settings, ticket: Option<Ticket>, now: Time) -> Self {
         Self::at(Stage::Waiting(now + AGAIN_FIRST), settings, ticket)
@@ -81,7 +123,7 @@ impl Joining {
     fn at(stage: Stage, settings: &Settings, ticket: Option<Ticket>) -> Self {
         let (roads, watches) = (Roads::named(&settings.link).unwrap_or_default(), settings.watches);
         let (again, matches, network) = (AGAIN_FIRST, Vec::new(), None);
-        Self { stage, roads, watches, ticket, again, matches, network }
+        Self { stage, roads, watches, ticket, again, secret: None, lab: None, matches, network }
     }
 
     /// How far it is, in a word.
@@ -98,7 +140,7 @@ impl Joining {
         match &mut self.stage {
             Stage::Waiting(until) => {
                 if now >= *until {
-                    self.stage = Stage::Asking(Request::start(SESSION_URL));
+                    self.stage = Stage::Asking(self.ask());
                 }
                 Progress::UnderWay
             }
@@ -112,6 +154,7 @@ impl Joining {
                 Some(Ok(session)) => {
                     self.matches = matches_of(&session);
                     self.network = session.text("network");
+                    self.lab = self.secret.as_ref().map(|_| lab_of(&session));
                     let link = session.open(self.roads);
                     self.stage = Stage::Opening(Box::new(session), link);
                     Progress::UnderWay
@@ -133,6 +176,9 @@ impl Joining {
         let Stage::Opening(session, link) = stage else { return Progress::UnderWay };
         let text = |name: &str| session.text(&format!("matches.0.{name}")).unwrap_or_default();
         let by_number = u64::from_str_radix(&text("content"), 16).ok().and_then(find_content);
+        // A map that no page has comes with the session.
+        let own = || endless_content(&text("map_text"), &text("mode"));
+        let by_number = by_number.or_else(own);
         let content = by_number.or_else(|| named_content(&text("map"), &text("mode")));
         let Some(content) = content else {
             return self.fail("The server plays a map that this page does not have.".into(), now);
@@ -173,8 +219,27 @@ impl Joining {
 
     fn fail(&mut self, reason: String, now: Time) -> Progress {
         self.stage = Stage::Waiting(now + self.again);
-        self.again = (self.again * 2).min(AGAIN_MAX);
+        let most = if self.secret.is_some() { LAB_AGAIN_MAX } else { AGAIN_MAX };
+        self.again = (self.again * 2).min(most);
         Progress::Failed(sentence(&reason))
+    }
+}
+
+/// What a participant's session says besides.
+fn lab_of(session: &browser::Session) -> LabSession {
+    let number = |name: &str| session.number(&format!("lab.{name}"));
+    let terms = Terms::new(
+        number("frame_rate"),
+        number("frame_delay").unwrap_or(0.0),
+        number("input_delay").unwrap_or(0.0),
+    );
+    LabSession {
+        terms,
+        model: session.text("lab.model"),
+        interpolation: number("interpolation"),
+        smoothing_ms: number("smoothing_ms"),
+        sensitivity: number("sensitivity"),
+        invert: session.text("lab.invert").map(|value| value == "true"),
     }
 }
 

@@ -164,10 +164,12 @@ impl App {
         }
         self.session = Some(session);
         let ping = self.health.figures(now).ping_ms;
+        let ping = ping.filter(|_| self.lab.is_none());
         self.page.text("ping", &ping.map_or(String::new(), |ping| format!("{ping:.0} ms")));
         self.update_feed();
         self.update_aim();
-        let hint = HINTS.iter().find(|(action, _)| !self.hands.used.contains(action));
+        let hints = if self.lab.is_some() { &HINTS[..2] } else { &HINTS[..] };
+        let hint = hints.iter().find(|(action, _)| !self.hands.used.contains(action));
         let hint =
             hint.filter(|_| self.is_locked() && self.replay.is_none()).map(|(action, what)| {
                 format!("{} {what}", key_title(self.settings.bindings.key(*action)))
@@ -212,6 +214,7 @@ impl App {
     /// Whether the match waits for the mouse.
     pub(crate) fn is_paused(&self) -> bool {
         self.screen == Screen::Play
+            && self.is_match_wanted()
             && !self.is_locked()
             && !self.trial.is_driven()
             && !self.shows_conditions
@@ -257,7 +260,7 @@ impl App {
     fn update_aim(&mut self) {
         let crosshair = Crosshair::ALL.iter().find(|(_, shape)| *shape == self.settings.crosshair);
         self.page.attribute("aim", "data-crosshair", crosshair.map_or("cross", |(name, _)| name));
-        let state = match self.marks.shown() {
+        let state = match self.shown_mark() {
             None => "none",
             Some(State::Hollow) => "hollow",
             Some(State::Filled) => "filled",
@@ -283,8 +286,9 @@ impl App {
     }
 
     fn update_panels(&mut self, now: Time) {
-        let warning =
-            self.health.warning().map(|warning| (warning.sentence.clone(), warning.severity));
+        // They tell of the line, which a participant is not to know.
+        let warning = self.health.warning().filter(|_| self.lab.is_none());
+        let warning = warning.map(|warning| (warning.sentence.clone(), warning.severity));
         self.page.shown(
             "warning",
             warning.is_some() && self.screen == Screen::Play && self.replay.is_none(),

@@ -10,7 +10,10 @@ use sametick::lockstep::Mesh;
 use sametick::secure::Random;
 use sametick::{Client, Effect, EntityId, PlayerId, Span, Time, View, World};
 use sametick_arena::map::MAPS;
-use sametick_arena::{Arena, Command, Content, Entity, Event, Fighter, Mode, NAME_BYTES_MAX};
+use sametick_arena::scenes::Scene;
+use sametick_arena::{
+    Arena, Command, Content, Entity, Event, Fighter, Mode, NAME_BYTES_MAX, Tuning,
+};
 
 /// The road to a server: datagrams in, datagrams out.
 pub(crate) trait Road {
@@ -265,29 +268,49 @@ impl Session {
     }
 }
 
-/// The game of this name, among all that the page knows.
+/// The game of this name, among all that the page knows: those of matches, those of experiments, whose rounds do not
+/// end by themselves, and the scenes.
 pub(crate) fn find_content(name: u64) -> Option<Content> {
     let modes = [Mode::FreeForAll, Mode::Teams, Mode::Duel, Mode::Practice];
-    MAPS.iter().find_map(|(_, text)| {
+    let endless = endless();
+    let ways = modes.into_iter().flat_map(|mode| [(mode, None), (mode, Some(&endless))]);
+    let of_maps = MAPS.iter().find_map(|(_, text)| {
         let mut content = Content::new(text, Mode::FreeForAll).ok()?;
-        modes.into_iter().find_map(|mode| {
-            content.mode = mode;
+        let usual = content.tuning.clone();
+        ways.clone().find_map(|(mode, tuning)| {
+            (content.mode, content.tuning) = (mode, tuning.unwrap_or(&usual).clone());
             (content.name() == name).then(|| content.clone())
         })
-    })
+    });
+    let scenes = || Scene::all().into_iter().map(|scene| scene.content);
+    of_maps.or_else(|| scenes().find(|content| content.name() == name))
+}
+
+/// The rounds of experiments do not end by themselves.
+fn endless() -> Tuning {
+    Tuning { score_limit: 0, round_seconds: 0.0, ..Tuning::default() }
+}
+
+/// The game of an experiment on a map of its own, by the map's text.
+pub(crate) fn endless_content(text: &str, mode: &str) -> Option<Content> {
+    let content = Content::new(text, mode_named(mode)?).ok()?;
+    (!text.is_empty()).then(|| Content { tuning: endless(), ..content })
 }
 
 /// The game on a map and in a mode by their short names.
 pub(crate) fn named_content(map: &str, mode: &str) -> Option<Content> {
-    let mode = match mode {
-        "ffa" => Mode::FreeForAll,
-        "tdm" => Mode::Teams,
-        "duel" => Mode::Duel,
-        "targets" => Mode::Practice,
-        _ => return None,
-    };
     let (_, text) = MAPS.iter().find(|(name, _)| *name == map)?;
-    Content::new(text, mode).ok()
+    Content::new(text, mode_named(mode)?).ok()
+}
+
+fn mode_named(mode: &str) -> Option<Mode> {
+    match mode {
+        "ffa" => Some(Mode::FreeForAll),
+        "tdm" => Some(Mode::Teams),
+        "duel" => Some(Mode::Duel),
+        "targets" => Some(Mode::Practice),
+        _ => None,
+    }
 }
 
 pub(crate) fn words(reason: CloseReason) -> &'static str {
@@ -408,6 +431,12 @@ mod tests {
         let content = named_content("halls", "tdm").unwrap();
         let found = find_content(content.name()).unwrap();
         assert_eq!((found.map.title.as_str(), found.mode), ("Halls", Mode::Teams));
+        let content = endless_content(MAPS[0].1, "duel").unwrap();
+        let found = find_content(content.name()).unwrap();
+        assert_eq!((&found.map.title, &found.tuning), (&content.map.title, &endless()));
+        assert!(endless_content("", "duel").is_none());
+        let scene = Scene::corner();
+        assert!(find_content(scene.content.name()).is_some());
         assert!(find_content(1).is_none());
     }
 }

@@ -63,6 +63,8 @@ pub(crate) struct Settings {
     pub(crate) name: String,
     /// Degrees a hundred dots of the mouse turn one by.
     pub(crate) sensitivity: f32,
+    /// Whether the mouse looks up when it is pulled.
+    pub(crate) is_inverted: bool,
     /// Degrees from left to right.
     pub(crate) field_of_view: f32,
     /// In the middle.
@@ -91,6 +93,8 @@ pub(crate) struct Settings {
     pub(crate) map: String,
     /// With how many bots.
     pub(crate) bots: usize,
+    /// Whether this is a participant's page in an experiment.
+    pub(crate) is_lab: bool,
 }
 
 impl Default for Settings {
@@ -98,6 +102,7 @@ impl Default for Settings {
         Self {
             name: String::new(),
             sensitivity: 6.0,
+            is_inverted: false,
             field_of_view: 95.0,
             crosshair: Crosshair::default(),
             volume: 0.6,
@@ -112,6 +117,7 @@ impl Default for Settings {
             watches: false,
             map: "corners".into(),
             bots: 5,
+            is_lab: false,
         }
     }
 }
@@ -157,6 +163,7 @@ impl Settings {
         match name {
             "name" => self.name = value.chars().take(16).collect(),
             "sensitivity" => self.sensitivity = number(0.1, 60.0)? as f32,
+            "invert" => self.is_inverted = one_of(&["on", "off"])? == "on",
             "fov" => self.field_of_view = number(60.0, 130.0)? as f32,
             "volume" => self.volume = number(0.0, 1.0)? as f32,
             "crosshair" => self.crosshair = choice(name, value, &Crosshair::ALL)?,
@@ -179,6 +186,7 @@ impl Settings {
             "server" => self.server = one_of(&["any", "page"])?,
             "map" => self.map = one_of(&sametick_arena::map::MAPS.map(|(name, _)| name))?,
             "bots" => self.bots = number(0.0, 15.0)? as usize,
+            "lab" => self.is_lab = one_of(&["on", "off"])? == "on",
             _ => match name.strip_prefix("key.").and_then(Action::named) {
                 Some(action) => self.bindings.bind(action, value),
                 None => {
@@ -200,6 +208,7 @@ impl Settings {
         let mut parts = vec![
             ("name".to_owned(), self.name.clone()),
             ("sensitivity".to_owned(), self.sensitivity.to_string()),
+            ("invert".to_owned(), if self.is_inverted { "on" } else { "off" }.to_owned()),
             ("fov".to_owned(), self.field_of_view.to_string()),
             ("volume".to_owned(), self.volume.to_string()),
             ("crosshair".to_owned(), name_of(&Crosshair::ALL)),
@@ -210,6 +219,18 @@ impl Settings {
         }
         let parts = parts.into_iter().map(|(name, value)| format!("{name}={}", encoded(&value)));
         parts.collect::<Vec<_>>().join("&")
+    }
+
+    /// What a participant may choose, and nothing else: neither the line nor how others are seen are theirs.
+    pub(crate) fn for_participant(self) -> Self {
+        Self {
+            sensitivity: self.sensitivity,
+            is_inverted: self.is_inverted,
+            is_fine: self.is_fine,
+            link: self.link,
+            is_lab: true,
+            ..Self::default()
+        }
     }
 
     /// How the world is seen.
@@ -292,6 +313,15 @@ mod tests {
         let mut again = Settings::default();
         assert!(again.read(&settings.remembered()).is_empty());
         assert_eq!(again, settings);
+    }
+
+    #[test]
+    fn a_participant_can_change_neither_the_line_nor_the_view() {
+        let mut settings = Settings::default();
+        let wrong = settings.read("?lab=on&delay=80&loss=5&view=latest&ghosts=on&graph=full&fov=130&server=page&sensitivity=3");
+        assert!(wrong.is_empty() && settings.is_lab, "{wrong:?}");
+        let theirs = settings.for_participant();
+        assert_eq!(theirs, Settings { sensitivity: 3.0, is_lab: true, ..Settings::default() });
     }
 
     #[test]

@@ -77,6 +77,46 @@ pub fn exhibit(texture: &str, title: &str, side: u8, is_above: bool) -> bool {
     is_shown
 }
 
+/// In an experiment: begins to join the match that the participant's seat is at.
+#[wasm_bindgen]
+pub fn lab_join() {
+    with(App::join_trial);
+}
+
+/// In an experiment: leaves it.
+#[wasm_bindgen]
+pub fn lab_leave() {
+    with(App::leave_trial);
+}
+
+/// In an experiment: asks for the mouse, after somebody did something.
+#[wasm_bindgen]
+pub fn lab_take() {
+    with(App::take_mouse);
+}
+
+/// In an experiment: gives it back.
+#[wasm_bindgen]
+pub fn lab_release() {
+    with(App::release_mouse);
+}
+
+/// In an experiment: how the match stands: `idle`, `joining`, `playing` or `lost`.
+#[wasm_bindgen]
+pub fn lab_state() -> String {
+    let mut state = "idle";
+    with(|app| state = app.trial_state());
+    state.into()
+}
+
+/// In an experiment: what the time since this was last asked was like, as JSON.
+#[wasm_bindgen]
+pub fn lab_second() -> String {
+    let mut told = String::new();
+    with(|app| told = app.take_second());
+    told
+}
+
 fn with(call: impl FnOnce(&mut App)) {
     APP.with(|app| {
         // The browser calls one thing after the other; were it otherwise, one of them would wait for its next turn.

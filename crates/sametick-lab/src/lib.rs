@@ -101,7 +101,9 @@ pub use log::{Log, LogError, build};
 pub use metrics::{METRICS, Metric};
 pub use plan::{Condition, Plan, TRIALS_MAX, Trial};
 pub use play::{
-    Carrier, Library, NewCarrier, Recorded, Simulated, content_named, content_recorded, play, record,
+    Achieved, Carrier, DROPPED_AFTER, Door, Ended, GATHERING_MAX, Library, NewCarrier, Person,
+    Recorded, Simulated, Watch, Wish, content_named, content_recorded, live_ground, play,
+    play_live, record,
 };
 pub use plot::{Plot, Point, Series};
 pub use programs::Programs;

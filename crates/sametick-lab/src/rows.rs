@@ -58,7 +58,7 @@ impl TrialLog {
 pub struct PlayerRow {
     /// Who.
     pub player: u32,
-    /// `bot`, `script`, `format`; people come later.
+    /// `bot`, `script`, `format` or `person`.
     pub role: &'static str,
     /// How well it plays.
     pub skill: String,

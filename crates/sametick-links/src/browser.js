@@ -172,21 +172,20 @@ export class Reply {
   #isAbsent = false;
   #tables = undefined;
 
-  constructor(url) {
-    this.#fetch(url);
+  constructor(url, bearer) {
+    this.#fetch(url, bearer ? { Authorization: `Bearer ${bearer}` } : {});
   }
 
-  async #fetch(url) {
+  async #fetch(url, headers) {
     try {
-      const response = await fetch(url, { cache: "no-store" });
+      const response = await fetch(url, { cache: "no-store", headers });
       if (response.status === 404) {
         this.#isAbsent = true;
         this.#reason = "there is no server here";
         return;
       }
       if (!response.ok) {
-        const said = (await response.text()).trim();
-        this.#reason = said || `the server answered with status ${response.status}`;
+        this.#reason = sentence((await response.text()).trim()) || `the server answered with status ${response.status}`;
         return;
       }
       const value = await response.json();
@@ -235,8 +234,16 @@ export function transportUrl(port, path) {
   return `https://${name}:${port}${path}`;
 }
 
-export function socketUrl(path) {
-  return `${location.protocol === "https:" ? "wss:" : "ws:"}//${location.host}${path}`;
+// At the page's own port, unless another is named.
+export function socketUrl(port, path) {
+  const host = port ? `${location.hostname}:${port}` : location.host;
+  return `${location.protocol === "https:" ? "wss:" : "ws:"}//${host}${path}`;
+}
+
+// A refusal is a sentence, or a JSON object with one.
+function sentence(said) {
+  if (!said.startsWith("{")) return said;
+  try { return String(JSON.parse(said).error ?? said); } catch { return said; }
 }
 
 export function isTlsPage() { return location.protocol === "https:"; }

@@ -42,7 +42,7 @@ extern "C" {
     #[derive(Debug)]
     type Reply;
     #[wasm_bindgen(constructor)]
-    fn new(url: &str) -> Reply;
+    fn new(url: &str, bearer: &str) -> Reply;
     #[wasm_bindgen(method, js_name = isAbsent)]
     fn is_absent(this: &Reply) -> bool;
     #[wasm_bindgen(method, js_name = isThere)]
@@ -59,7 +59,7 @@ extern "C" {
     #[wasm_bindgen(js_name = transportUrl)]
     fn transport_url(port: &str, path: &str) -> String;
     #[wasm_bindgen(js_name = socketUrl)]
-    fn socket_url(path: &str) -> String;
+    fn socket_url(port: &str, path: &str) -> String;
     #[wasm_bindgen(js_name = isTlsPage)]
     fn is_tls_page() -> bool;
     #[wasm_bindgen(js_name = nowMillis)]
@@ -89,7 +89,12 @@ pub struct Request {
 impl Request {
     /// Asks the server, by a path such as `session.json`.
     pub fn start(url: &str) -> Self {
-        Self { reply: Some(Reply::new(url)), is_absent: false }
+        Self::start_as(url, "")
+    }
+
+    /// The same, as whoever holds a secret: it goes with the request as a bearer's. None is empty.
+    pub fn start_as(url: &str, secret: &str) -> Self {
+        Self { reply: Some(Reply::new(url, secret)), is_absent: false }
     }
 
     /// Whether it turned out that there is no server: nobody answered, or the page lies on a host of plain files.
@@ -156,7 +161,7 @@ impl Session {
         let hashes: Vec<String> = (0..self.count("webtransport.hashes"))
             .map(|index| at(&format!("webtransport.hashes.{index}")))
             .collect();
-        let socket = socket_url(&at("websocket.path"));
+        let socket = socket_url(&at("websocket.port"), &at("websocket.path"));
         BrowserLink {
             wire: Wire::new(roads.name(), &transport, &hashes.join(" "), &socket, QUEUE_MAX),
             // Only TLS that ends in the server itself counts.

@@ -44,6 +44,8 @@ pub struct WebConfig {
     /// Pages of other origins that may open sessions, such as `https://game.example.org`. The server's
     /// own pages always may.
     pub origins: Vec<String>,
+    /// The port of the pages that may join, where another server of the same program serves them; else its own.
+    pub pages_at: Option<u16>,
     /// The most sessions at once.
     pub sessions_max: usize,
     /// How often a certificate is made anew, or read again.
@@ -59,6 +61,7 @@ impl WebConfig {
             router: Box::new(|_| Router::new()),
             certificate: None,
             origins: Vec::new(),
+            pages_at: None,
             sessions_max: SESSIONS_MAX,
             renewed_every: certificate::RENEWED_EVERY,
         }

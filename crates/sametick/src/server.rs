@@ -336,6 +336,12 @@ impl<G: Game> Server<G> {
         self.listener.statistics(seat.connection?)
     }
 
+    /// Where a player's datagrams go at present, if it is here.
+    pub fn peer(&self, of: PlayerId) -> Option<Peer> {
+        let seat = self.seats.iter().find(|seat| seat.player == of)?;
+        self.listener.peer(seat.connection?)
+    }
+
     /// Bytes on the heap for one player's snapshots.
     pub fn memory_bytes(&self, of: PlayerId) -> usize {
         self.half.memory_bytes(of)

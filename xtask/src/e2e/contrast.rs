@@ -1,11 +1,45 @@
 //! An enemy at 40 m has an outline of at least 3:1 before every surface, measured in screenshots of the page's own
-//! drawing: walls of every colour, in the sun and out of it, and ground of every colour from above.
+//! drawing: walls of every colour, in the sun and out of it, and ground of every colour from above. Words on paper are
+//! looked at by whoever opens pages with words.
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 
 use super::Stage;
+use super::browser::Page;
 use super::joins_and_walks::is_playing;
 use super::picture::{Picture, contrast};
+
+/// Words below this contrast with what is behind them, or smaller than this, are hard to read.
+const WORDS_CONTRAST_MIN: f64 = 4.5;
+const WORDS_PIXELS_MIN: f64 = 12.0;
+/// Every text that is shown: its words, its contrast with the first opaque colour behind it, and its size.
+const WORDS: &str = "(() => { \
+    const part = (c) => (c /= 255) <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; \
+    const light = ([r, g, b]) => 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b); \
+    const colour = (text) => text.match(/[\\d.]+/g).map(Number); \
+    const behind = (e) => { for (; e; e = e.parentElement) { const c = colour(getComputedStyle(e).backgroundColor); \
+        if (c.length < 4 || c[3] > 0.99) return c; } return [255, 255, 255]; }; \
+    const found = []; \
+    const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT); \
+    while (walk.nextNode()) { const words = walk.currentNode.data.trim(), e = walk.currentNode.parentElement; \
+        if (!words || !e.checkVisibility({ visibilityProperty: true, opacityProperty: true }) || e.closest('script, noscript, svg, datalist, option')) continue; \
+        const style = getComputedStyle(e), [one, other] = [light(colour(style.color)), light(behind(e))]; \
+        found.push([words.slice(0, 40), (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05), parseFloat(style.fontSize)]); } \
+    return found; })()";
+
+/// Looks at every text that a page shows.
+pub(super) async fn ensure_readable(page: &Page<'_>, what: &str) -> Result<()> {
+    let found = page.ask(WORDS).await?;
+    let found = found.as_array().with_context(|| format!("{what} says nothing of its words"))?;
+    ensure!(!found.is_empty(), "{what} shows no words");
+    for text in found {
+        let (words, contrast) = (&text[0], text[1].as_f64().unwrap_or(0.0));
+        let size = text[2].as_f64().unwrap_or(0.0);
+        ensure!(contrast >= WORDS_CONTRAST_MIN, "{what}: {words} has a contrast of {contrast:.2} to 1");
+        ensure!(size >= WORDS_PIXELS_MIN, "{what}: {words} is {size} pixels high");
+    }
+    Ok(())
+}
 
 const JOIN_TICKS_MAX: u64 = 1_800;
 const CONTRAST_MIN: f64 = 3.0;

@@ -1,6 +1,7 @@
 //! A line between a page and its server that neither knows of: what comes is passed on later, or not at all. The
 //! server's port for WebTransport is replaced by the relay's in what passes.
 
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -45,9 +46,16 @@ impl Relay {
     /// Relays to a server's page, and to its port for WebTransport, until the program ends.
     pub(super) fn start(&self, page: &str, webtransport: u16) -> Result<()> {
         let own = self.datagrams.local_addr()?.port();
-        let ports = [webtransport, own].map(|port| format!("\"port\":{port}"));
-        ensure!(ports[0].len() == ports[1].len(), "{ports:?} have not the same length");
         self.relay_datagrams(webtransport)?;
+        self.start_streams(page, BTreeMap::from([(webtransport, own)]))
+    }
+
+    /// Relays streams alone; ports that the server tells of are replaced.
+    pub(super) fn start_streams(&self, page: &str, ports: BTreeMap<u16, u16>) -> Result<()> {
+        let written = |(old, new)| [old, new].map(|port| format!("\"port\":{port}"));
+        let ports: Vec<[String; 2]> = ports.into_iter().map(written).collect();
+        let is_even = ports.iter().all(|[old, new]| old.len() == new.len());
+        ensure!(is_even, "{ports:?} have not the same length");
         let (listener, line) = (self.pages.try_clone()?, Arc::clone(&self.line));
         let page = page.to_owned();
         thread::spawn(move || {
@@ -137,9 +145,13 @@ fn pass(mut from: TcpStream, mut to: TcpStream, line: &Arc<Line>, change: impl F
     }
 }
 
-fn replace(bytes: &mut [u8], [old, new]: &[String; 2]) {
-    let found = bytes.windows(old.len()).position(|window| window == old.as_bytes());
-    if let Some(at) = found {
-        bytes[at..at + new.len()].copy_from_slice(new.as_bytes());
+/// Wherever it stands.
+fn replace(bytes: &mut [u8], ports: &[[String; 2]]) {
+    for [old, new] in ports {
+        for at in 0..bytes.len().saturating_sub(old.len() - 1) {
+            if bytes[at..].starts_with(old.as_bytes()) {
+                bytes[at..at + new.len()].copy_from_slice(new.as_bytes());
+            }
+        }
     }
 }

@@ -119,7 +119,7 @@ impl Drop for Server {
     }
 }
 
-fn get(address: &str, path: &str, headers: &[&str]) -> Result<String> {
+pub(super) fn get(address: &str, path: &str, headers: &[&str]) -> Result<String> {
     let mut stream = TcpStream::connect(address).context("the server does not answer")?;
     let mut request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n");
     headers.iter().for_each(|header| request += &format!("{header}\r\n"));

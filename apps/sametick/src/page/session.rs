@@ -104,7 +104,7 @@ async fn answer(
     ConnectInfo(Remote(from)): ConnectInfo<Remote>,
     headers: HeaderMap,
 ) -> Response {
-    if !desk.is_own_page(&headers) {
+    if !is_own_page(&desk.door, &headers) {
         return (StatusCode::FORBIDDEN, "pages of that origin may not join here\n").into_response();
     }
     let (now, peer) = (desk.clock.now(), peer_at(from));
@@ -117,17 +117,17 @@ async fn answer(
     (head, desk.session().to_string()).into_response()
 }
 
-impl Desk {
-    /// Browsers say where a page is from when it is from elsewhere; a program says nothing.
-    fn is_own_page(&self, headers: &HeaderMap) -> bool {
-        let text = |name: &HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
-        let site = text(&HeaderName::from_static("sec-fetch-site"));
-        match text(&ORIGIN) {
-            Some(origin) => self.door.accepts_origin(origin, text(&HOST).unwrap_or_default()),
-            None => matches!(site, None | Some("same-origin" | "none")),
-        }
+/// Browsers say where a page is from when it is from elsewhere; a program says nothing.
+pub(crate) fn is_own_page(door: &Door, headers: &HeaderMap) -> bool {
+    let text = |name: &HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
+    let site = text(&HeaderName::from_static("sec-fetch-site"));
+    match text(&ORIGIN) {
+        Some(origin) => door.accepts_origin(origin, text(&HOST).unwrap_or_default()),
+        None => matches!(site, None | Some("same-origin" | "none")),
     }
+}
 
+impl Desk {
     fn session(&self) -> Value {
         let random = &mut SystemRandom::new();
         let mut client_id = [0; 8];
@@ -158,7 +158,8 @@ impl Desk {
     }
 }
 
-fn digits(bytes: &[u8]) -> String {
+/// Bytes as hexadecimal digits.
+pub(crate) fn digits(bytes: &[u8]) -> String {
     let mut text = String::new();
     for byte in bytes {
         // Writing into a string cannot fail.

@@ -17,6 +17,7 @@ impl App {
                 }
             }
             Happening::Moved { right, down } => {
+                let down = if self.settings.is_inverted { -down } else { down };
                 self.hands.turn(right, down, self.settings.sensitivity)
             }
             Happening::Wheel { down } => self.hands.wheel(down),
@@ -82,6 +83,11 @@ impl App {
             return;
         }
         let Some(action) = self.settings.bindings.action(key) else { return };
+        // Of these, none is a participant's.
+        let tells = [Action::Graph, Action::Conditions, Action::Ghosts, Action::Say];
+        if self.lab.is_some() && tells.contains(&action) {
+            return;
+        }
         match action {
             Action::Graph => self.settings.graph = self.settings.graph.next(),
             Action::Conditions => self.act("conditions"),
@@ -112,8 +118,9 @@ impl App {
         self.page.focus("words", false);
     }
 
-    fn act(&mut self, what: &str) {
+    pub(super) fn act(&mut self, what: &str) {
         match what {
+            "settings" | "conditions" | "leave" if self.lab.is_some() => {}
             "play" | "resume" => {
                 self.screen = Screen::Play;
                 self.shows_settings = false;
@@ -176,7 +183,8 @@ impl App {
     }
 
     fn remember(&self) {
-        if let Some(storage) = storage() {
+        // What an experiment needs is no choice of the player's.
+        if let Some(storage) = storage().filter(|_| self.lab.is_none()) {
             // A browser that keeps nothing is no reason not to play.
             let _ = storage.set_item(STORED, &self.settings.remembered());
         }

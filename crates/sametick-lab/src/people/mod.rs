@@ -39,6 +39,7 @@ mod flags;
 mod line;
 mod live;
 mod log;
+mod now;
 mod power;
 mod read;
 mod report;

@@ -83,6 +83,19 @@ impl Seconds {
         meter.begins = self.begins;
     }
 
+    /// Nothing is logged until it is known when all are here.
+    pub(crate) fn not_yet() -> Self {
+        let never = Time::MAX;
+        Self {
+            begins: never,
+            end: never,
+            next: never,
+            second: 0,
+            patience: never,
+            has_begun: false,
+        }
+    }
+
     /// Milliseconds since logging began; below zero nothing is logged.
     pub(crate) fn time_ms(&self, now: Time) -> f64 {
         match now >= self.begins {

@@ -4,6 +4,7 @@
 use crate::rows::LineRow;
 use sametick::network::{Conditions, Host, Network};
 use sametick::record::mix;
+use sametick::secure::TlsSession;
 use sametick::{Peer, Span, Time};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -23,6 +24,17 @@ pub trait Carrier {
     fn next_arrival(&self, host: usize) -> Option<Time>;
     /// What one way of one line does from now on.
     fn set_conditions(&mut self, from: usize, to: usize, conditions: Conditions);
+
+    /// A host that is elsewhere is reached there from now on.
+    fn set_address(&mut self, _host: usize, _at: Peer) {}
+    /// The TLS session in which a peer's datagrams come and go, if there is one.
+    fn session(&self, _peer: Peer) -> Option<TlsSession> {
+        None
+    }
+    /// The next peer that is gone for good.
+    fn departed(&mut self) -> Option<Peer> {
+        None
+    }
 }
 
 /// Makes a carrier for so many hosts, by seed.
@@ -89,6 +101,8 @@ pub(crate) struct Meter {
     pub(crate) counts: Vec<Counts>,
     /// From when on lines are timed.
     pub(crate) begins: Time,
+    /// Hosts elsewhere: only the server's end of their lines is seen here.
+    elsewhere: BTreeMap<Peer, usize>,
 }
 
 /// What a host sent and received so far.
@@ -113,7 +127,19 @@ impl Meter {
     pub(crate) fn new(carrier: Box<dyn Carrier>, hosts: usize, begins: Time) -> Self {
         let addresses = (0..hosts).map(|host| (carrier.address(host), host)).collect();
         let counts = vec![Counts::default(); hosts];
-        Self { carrier, hosts: addresses, ways: BTreeMap::new(), counts, begins }
+        let (ways, elsewhere) = (BTreeMap::new(), BTreeMap::new());
+        Self { carrier, hosts: addresses, ways, counts, begins, elsewhere }
+    }
+
+    /// A host that is elsewhere is reached there from now on; whether that is news.
+    pub(crate) fn meet(&mut self, host: usize, at: Peer) -> bool {
+        if self.elsewhere.get(&at) == Some(&host) {
+            return false;
+        }
+        self.elsewhere.retain(|_, known| *known != host);
+        self.elsewhere.insert(at, host);
+        self.carrier.set_address(host, at);
+        true
     }
 
     pub(crate) fn now(&self) -> Time {
@@ -124,6 +150,10 @@ impl Meter {
         let now = self.now();
         self.counts[from].packets_out += 1;
         self.counts[from].bytes_out += bytes.len() as u64;
+        if let Some(host) = self.elsewhere.get(&to) {
+            self.counts[*host].packets_in += 1;
+            self.counts[*host].bytes_in += bytes.len() as u64;
+        }
         if now >= self.begins
             && let Some(host) = self.hosts.get(&to)
         {
@@ -145,6 +175,10 @@ impl Meter {
         let from = self.carrier.receive(host, into)?;
         self.counts[host].packets_in += 1;
         self.counts[host].bytes_in += into.len() as u64;
+        if let Some(host) = self.elsewhere.get(&from) {
+            self.counts[*host].packets_out += 1;
+            self.counts[*host].bytes_out += into.len() as u64;
+        }
         let sender = self.hosts.get(&from).copied().unwrap_or(usize::MAX);
         if let Some(way) = self.ways.get_mut(&(sender, host)) {
             while way.under_way.front().is_some_and(|(_, sent)| now - *sent > EXPECTED_FOR) {

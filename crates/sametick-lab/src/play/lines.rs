@@ -95,6 +95,15 @@ fn said(settings: &Settings, player: u32, at_ms: f64) -> BTreeMap<&'static str, 
     said
 }
 
+/// Whether anything is said of how long a player's line takes.
+pub(crate) fn says_delay(settings: &Settings, player: u32, at_ms: f64) -> bool {
+    let said = said(settings, player, at_ms);
+    let is_said = |name| said.get(name).is_some_and(|value| value.number().is_some());
+    let has_name = |name| matches!(said.get(name), Some(Value::Text(text)) if !text.is_empty());
+    ["ping", "delay_up", "delay_down"].into_iter().any(is_said)
+        || ["profile", "trace"].into_iter().any(has_name)
+}
+
 /// What a datagram meets that goes up one player's line and down another's.
 pub(crate) fn joined(up: &Conditions, down: &Conditions) -> Conditions {
     let (one, other) = (up.loss.mean(), down.loss.mean());

@@ -140,6 +140,8 @@ pub(crate) enum Mind {
     Bot(Box<Bot>, Option<Weapon>),
     /// And for how many seconds of its target's run it aims ahead.
     Script(Arc<Scene>, f32),
+    /// Somebody elsewhere decides.
+    Person,
 }
 
 impl Mind {
@@ -170,6 +172,7 @@ impl Mind {
         match self {
             Self::Bot(..) => "bot",
             Self::Script(..) => "script",
+            Self::Person => "person",
         }
     }
 
@@ -186,6 +189,7 @@ impl Mind {
                 let wish = bot.think(picture, me, content, since);
                 Command { weapon: weapon.unwrap_or(wish.weapon), ..wish }
             }
+            Self::Person => Command::default(),
             Self::Script(scene, 0.0) => scene.think(me, picture, tick),
             Self::Script(scene, ahead) => {
                 let fire = scene.think(me, picture, tick).fire;

@@ -7,6 +7,7 @@ mod fpsci;
 mod frames;
 mod islands;
 mod lines;
+mod live;
 mod lockstep;
 mod mind;
 mod screen;
@@ -20,6 +21,10 @@ pub(crate) use islands::WAYS as ISLANDS_WAYS;
 pub(crate) use lines::{asked, conditions};
 
 pub use carrier::{Carrier, NewCarrier, Simulated};
+pub use live::{
+    Achieved, DROPPED_AFTER, Door, Ended, GATHERING_MAX, Person, Watch, Wish, live_ground,
+    play_live,
+};
 pub use mind::{Library, content_named, content_recorded};
 
 use crate::plan::Trial;

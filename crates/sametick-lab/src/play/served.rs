@@ -4,6 +4,7 @@ use super::books::{Due, STEP_LEAST, Seconds, Seeded, add_lines, ask_on_average, 
 use super::carrier::{Carrier, Counts, Meter};
 use super::frames::{Frames, Part};
 use super::lines::{RAMP_STEP, conditions};
+use super::live::{Door, Person, Sitting};
 use super::mind::{Ground, Library, Mind};
 use super::screen::{Own, Screen, Truth};
 use super::targets::Targets;
@@ -13,17 +14,22 @@ use crate::plan::Trial;
 use crate::rows::{CommandRow, PlayerRow, SecondRow, StateRow, TrialLog};
 use sametick::network::Conditions;
 use sametick::replay::Recording;
+use sametick::secure::{ClientToken, Random};
 use sametick::{
     Client, Dice, Interpolation, Layouts, Model, Others, PlayerId, Rates, Rewinding, Server, Span,
     Time, View, World,
 };
 use sametick_arena::{Arena, Command, Entity, Fighter, Seat};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
+
+/// Bots' identities, where people's are their seats.
+const BOT_IDENTITIES: u64 = 1 << 32;
 
 /// Screens do not all draw at the same moment.
 const FRAME_PHASES: u64 = 1_000;
 
-struct Guest {
+pub(super) struct Guest {
     client: Option<Client<Arena>>,
     view: View,
     mind: Mind,
@@ -40,28 +46,32 @@ struct Guest {
 }
 
 pub(crate) struct Match<'a> {
-    trial: &'a Trial,
-    library: &'a Library,
+    pub(super) trial: Cow<'a, Trial>,
+    pub(super) library: &'a Library,
     ground: Ground,
-    meter: Meter,
-    random: Seeded,
-    server: Server<Arena>,
-    guests: Vec<Guest>,
-    numbers: BTreeMap<u16, u32>,
+    pub(super) meter: Meter,
+    random: Box<dyn Random>,
+    pub(super) server: Server<Arena>,
+    pub(super) guests: Vec<Guest>,
+    /// The players that sit elsewhere.
+    pub(super) people: Vec<Sitting>,
+    /// What bots get in with, where not everyone does.
+    token: Option<Token>,
+    pub(super) numbers: BTreeMap<u16, u32>,
     served: Vec<Option<Own>>,
     scores: Vec<(i64, i64)>,
     shots: Shots,
     targets: Targets,
-    seconds: Seconds,
-    log: TrialLog,
+    pub(super) seconds: Seconds,
+    pub(super) log: TrialLog,
     tick_seconds: f32,
     ticks_per_snapshot: u32,
     before: Vec<Counts>,
-    lines: Vec<[Conditions; 2]>,
+    pub(super) lines: Vec<[Conditions; 2]>,
     frames: Frames,
     weighing: Option<Weighing>,
     /// The match as `sametick replay` reads it, if it is wanted.
-    recording: Option<Vec<u8>>,
+    pub(super) recording: Option<Vec<u8>>,
 }
 
 /// What came of a trial.
@@ -74,6 +84,9 @@ pub(crate) struct Played {
     pub(crate) seats: BTreeMap<u16, u32>,
 }
 
+/// Makes a token for an identity.
+pub(super) type Token = Box<dyn Fn(u64) -> ClientToken>;
+
 /// Plays a trial over a carrier. With the players of its seats, what `sametick replay` reads comes with it.
 pub(crate) fn play(
     trial: &Trial,
@@ -81,21 +94,16 @@ pub(crate) fn play(
     carrier: Box<dyn Carrier>,
     seats: Option<&BTreeMap<u16, u32>>,
 ) -> Result<Played, String> {
-    let mut play = Match::new(trial, library, carrier)?;
+    let mut play = Match::new(trial, library, carrier, None)?;
     if let Some(seats) = seats {
-        let mut configuration = trial.settings.json();
-        configuration["seats"] =
-            seats.iter().map(|(seat, player)| (seat.to_string(), *player)).collect();
-        let configuration = configuration.to_string();
-        play.server.record(&Recording::new(&crate::log::build(), &configuration));
-        play.recording = Some(Vec::new());
+        play.record(seats);
     }
     play.run()?;
     play.finish()
 }
 
 /// What a server does, from the model and what the settings change of it.
-fn rates(trial: &Trial, model: &Model) -> Rates {
+pub(super) fn rates(trial: &Trial, model: &Model) -> Rates {
     let number = |name| trial.settings.number(name);
     let tick_rate = number("tick_rate").unwrap_or(60.0);
     let snapshots = number("snapshot_rate").unwrap_or(20.0);
@@ -113,26 +121,48 @@ fn rates(trial: &Trial, model: &Model) -> Rates {
 }
 
 impl<'a> Match<'a> {
-    fn new(
+    /// A match that is about to begin; behind a door, with people elsewhere, as soon as they are all here.
+    pub(super) fn new(
         trial: &'a Trial,
         library: &'a Library,
         carrier: Box<dyn Carrier>,
+        door: Option<(Door, &[Person])>,
     ) -> Result<Self, String> {
         let settings = &trial.settings;
         let model = Model::named(settings.text("model")).ok_or("this model has no server")?;
         let ground = library.ground(trial)?;
         let players = settings.players();
         let now = carrier.now();
-        let seconds = Seconds::new(trial, now);
+        let seconds = match &door {
+            None => Seconds::new(trial, now),
+            Some(_) => Seconds::not_yet(),
+        };
         let meter = Meter::new(carrier, players as usize + 1, seconds.begins);
-        let mut random = Seeded(Dice::new(trial.seed, 2));
-        let rates = rates(trial, &model);
-        let server = Server::open((*ground.content).clone(), trial.seed, rates, now, &mut random);
-        let guests = (1..=players)
-            .map(|player| Guest::new(trial, &ground, player, model.view, now, &mut random.0))
+        let mut seeded = Seeded(Dice::new(trial.seed, 2));
+        let (rates, content) = (rates(trial, &model), (*ground.content).clone());
+        let (seats, door) = door.map_or((&[][..], None), |(door, people)| (people, Some(door)));
+        let (server, mut random, token) = match door {
+            None => {
+                let server = Server::open(content, trial.seed, rates, now, &mut seeded);
+                (server, None, None)
+            }
+            Some(Door { listener, token, mut random }) => {
+                let server = Server::new(listener, content, trial.seed, rates, now, &mut *random);
+                (server, Some(random), Some(token))
+            }
+        };
+        let mut guests: Vec<Guest> = (1..=players)
+            .map(|player| Guest::new(trial, &ground, player, model.view, now, &mut seeded.0))
             .collect();
+        let mut people = Vec::new();
+        for person in seats {
+            let guest = (person.player as usize).checked_sub(1).and_then(|at| guests.get_mut(at));
+            guest.ok_or("nobody plays as this player")?.leave_to_person();
+            people.push(Sitting::new(person.clone(), now));
+        }
+        let random = random.take().unwrap_or_else(|| Box::new(seeded));
         let mut play = Self {
-            trial,
+            trial: Cow::Borrowed(trial),
             library,
             ground,
             before: meter.counts.clone(),
@@ -140,6 +170,8 @@ impl<'a> Match<'a> {
             random,
             server,
             guests,
+            people,
+            token,
             numbers: BTreeMap::new(),
             served: vec![None; players as usize],
             scores: vec![(0, 0); players as usize],
@@ -164,12 +196,25 @@ impl<'a> Match<'a> {
         Ok(play)
     }
 
-    fn set_lines(&mut self, at_ms: f64) -> Result<(), String> {
+    /// Records from now on, with the player, counted from 1, of each number in the game.
+    pub(super) fn record(&mut self, seats: &BTreeMap<u16, u32>) {
+        let mut configuration = self.trial.settings.json();
+        configuration["seats"] =
+            seats.iter().map(|(seat, player)| (seat.to_string(), *player)).collect();
+        let configuration = configuration.to_string();
+        self.server.record(&Recording::new(&crate::log::build(), &configuration));
+        self.recording = Some(Vec::new());
+    }
+
+    pub(super) fn set_lines(&mut self, at_ms: f64) -> Result<(), String> {
         for player in 1..=self.guests.len() as u32 {
             let of = |is_up| {
                 conditions(&self.trial.settings, &self.library.folder, player, is_up, at_ms)
             };
-            let both = [of(true)?, of(false)?];
+            let mut both = [of(true)?, of(false)?];
+            if let Some(sitting) = self.people.iter_mut().find(|one| one.person.player == player) {
+                both = sitting.ask(&self.trial.settings, both, at_ms);
+            }
             let index = player as usize - 1;
             if self.lines.get(index) == Some(&both) {
                 continue;
@@ -184,7 +229,7 @@ impl<'a> Match<'a> {
         Ok(())
     }
 
-    fn time_ms(&self) -> f64 {
+    pub(super) fn time_ms(&self) -> f64 {
         self.seconds.time_ms(self.meter.now())
     }
 
@@ -215,7 +260,7 @@ impl<'a> Match<'a> {
     }
 
     /// From now on everything counts.
-    fn begin(&mut self) {
+    pub(super) fn begin(&mut self) {
         self.before.clone_from(&self.meter.counts);
         for guest in &mut self.guests {
             guest.screen.second = SecondRow::default();
@@ -238,7 +283,7 @@ impl<'a> Match<'a> {
         scores
     }
 
-    fn end_second(&mut self, second: u32) {
+    pub(super) fn end_second(&mut self, second: u32) {
         for host in 0..=self.guests.len() {
             let (now, before) = (self.meter.counts[host], self.before[host]);
             let mut row = match host {
@@ -257,6 +302,12 @@ impl<'a> Match<'a> {
                         row.round_trips = u32::from(trip.is_some());
                         row.round_trip_ms = trip.map_or(0.0, Span::as_millis_f64);
                     }
+                    if let Some(one) =
+                        self.people.iter().find(|one| one.person.player == host as u32)
+                    {
+                        row.round_trips = u32::from(one.ping_ms.is_some());
+                        row.round_trip_ms = one.ping_ms.unwrap_or(0.0);
+                    }
                     row
                 }
             };
@@ -266,7 +317,7 @@ impl<'a> Match<'a> {
         self.before.clone_from(&self.meter.counts);
     }
 
-    fn next_wake(&self) -> Time {
+    pub(super) fn next_wake(&self) -> Time {
         let mut until = self.server.next_wake();
         until = until.min(self.meter.carrier.next_arrival(0).unwrap_or(Time::MAX));
         for (index, guest) in self.guests.iter().enumerate() {
@@ -281,15 +332,21 @@ impl<'a> Match<'a> {
         until
     }
 
-    fn step_server(&mut self, now: Time) -> Result<(), String> {
+    pub(super) fn step_server(&mut self, now: Time) -> Result<(), String> {
         let mut datagram = Vec::new();
         let mut came = false;
         let begun = self.frames.start();
         while let Some((_, from)) = self.meter.receive(0, &mut datagram) {
             came = true;
-            if let Some(answer) = self.server.receive(now, from, &mut datagram, &mut self.random) {
+            let from_within = (from, self.meter.carrier.session(from));
+            let random = &mut *self.random;
+            if let Some(answer) = self.server.receive_from(now, from_within, &mut datagram, random)
+            {
                 self.meter.send(0, from, &answer);
             }
+        }
+        while let Some(gone) = self.meter.carrier.departed() {
+            self.server.session_ended(now, gone);
         }
         if !came && now < self.server.next_wake() {
             return Ok(());
@@ -305,7 +362,8 @@ impl<'a> Match<'a> {
             self.meter.send(0, to, datagram);
         }
         self.frames.stop(0, Part::Encoding, begun);
-        self.server.take_events();
+        let events = self.server.take_events();
+        self.heed(now, &events);
         if let Some(recording) = &mut self.recording {
             recording.extend(self.server.take_recording());
         }
@@ -369,12 +427,12 @@ impl<'a> Match<'a> {
         self.shots.judge(&judged, &verdicts, &self.numbers, &mut self.log);
     }
 
-    fn step_guest(&mut self, index: usize, now: Time) {
+    pub(super) fn step_guest(&mut self, index: usize, now: Time) {
         let is_frame = now >= self.guests[index].next_frame;
         let reads = is_frame || !self.guests[index].reads_at_frames;
         let arrived = self.meter.carrier.next_arrival(index + 1).is_some_and(|at| at <= now);
         let is_due = self.guests[index].client.as_ref().is_some_and(|one| now >= one.next_wake());
-        if self.guests[index].client.is_none() {
+        if self.guests[index].client.is_none() && !self.guests[index].is_elsewhere() {
             self.open(index, now);
         }
         if !reads || !(is_frame || arrived || is_due) {
@@ -414,16 +472,20 @@ impl<'a> Match<'a> {
     /// Scripts know who is who by the order in which they joined.
     fn open(&mut self, index: usize, now: Time) {
         let is_next = match (&self.guests[index].mind, index) {
-            (Mind::Script(..), 1..) => {
-                let before = self.guests[index - 1].client.as_ref();
-                before.is_some_and(|client| client.me().is_some())
-            }
+            (Mind::Script(..), 1..) => self.numbers.values().any(|one| *one == index as u32),
             _ => true,
         };
         if is_next {
             let address = self.meter.carrier.address(0);
             let (content, view) = ((*self.ground.content).clone(), self.guests[index].view);
-            let client = Client::open(address, content, view, now, &mut self.random);
+            let random = &mut *self.random;
+            let client = match &self.token {
+                None => Client::open(address, content, view, now, random),
+                Some(token) => {
+                    let token = token(BOT_IDENTITIES + index as u64);
+                    Client::new(address, token, content, view, now, random)
+                }
+            };
             self.guests[index].client = Some(client);
         }
     }
@@ -500,7 +562,7 @@ impl<'a> Match<'a> {
         }
     }
 
-    fn finish(mut self) -> Result<Played, String> {
+    pub(super) fn finish(mut self) -> Result<Played, String> {
         let scores = self.all_scores();
         for (index, guest) in self.guests.iter().enumerate() {
             let player = index as u32 + 1;
@@ -508,15 +570,25 @@ impl<'a> Match<'a> {
             self.log.players.push(PlayerRow {
                 player,
                 role: guest.mind.role(),
-                skill: self.trial.settings.text_of(player, "skill").to_owned(),
+                skill: match guest.is_elsewhere() {
+                    true => String::new(),
+                    false => self.trial.settings.text_of(player, "skill").to_owned(),
+                },
                 frame_rate: 1.0 / guest.frame_length.as_seconds_f64(),
-                joined: guest.client.as_ref().is_some_and(|client| client.me().is_some()),
+                joined: self.numbers.values().any(|one| *one == player),
                 kills: now.0 - before.0,
                 deaths: now.1 - before.1,
             });
+            if let Some(sitting) = self.people.iter().find(|one| one.person.player == player) {
+                self.log.lines.extend(sitting.lines(&self.log.seconds));
+                continue;
+            }
             add_lines(&mut self.log, &self.meter, [index + 1, index + 1], &self.lines[index]);
         }
-        ask_on_average(&mut self.log, &self.trial.settings, &self.library.folder)?;
+        // What was asked of people is known second by second.
+        if self.people.is_empty() {
+            ask_on_average(&mut self.log, &self.trial.settings, &self.library.folder)?;
+        }
         if let Some(weighing) = &self.weighing {
             self.log.figures = weighing.figures();
         }
@@ -531,6 +603,15 @@ impl<'a> Match<'a> {
 }
 
 impl Guest {
+    /// From now on it is somebody elsewhere: nothing of it is worked out here.
+    fn leave_to_person(&mut self) {
+        (self.mind, self.next_frame, self.reads_at_frames) = (Mind::Person, Time::MAX, true);
+    }
+
+    fn is_elsewhere(&self) -> bool {
+        matches!(self.mind, Mind::Person)
+    }
+
     fn new(
         trial: &Trial,
         ground: &Ground,

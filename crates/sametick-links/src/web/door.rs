@@ -36,6 +36,7 @@ struct Inner {
     webtransport: Option<SocketAddr>,
     is_tls: bool,
     origins: Origins,
+    pages_at: u16,
     /// Newest first; none if browsers know the certificate.
     hashes: Mutex<Vec<[u8; 32]>>,
     tls: RwLock<Option<Arc<rustls::ServerConfig>>>,
@@ -66,7 +67,7 @@ impl Door {
     /// Whether a page of that origin may open sessions and ask for tokens; `host` is by what name the
     /// server was asked.
     pub fn accepts_origin(&self, origin: &str, host: &str) -> bool {
-        self.0.origins.accept(origin, host, self.0.page.port())
+        self.0.origins.accept(origin, host, self.0.pages_at)
     }
 
     /// Whether the server goes by that name.
@@ -109,8 +110,10 @@ pub(super) async fn open(config: WebConfig, hub: Arc<Hub>) -> io::Result<Door> {
         Some(address) => Some(Endpoint::server(server_config(address, identity.clone_identity()))?),
         None => None,
     };
+    let page = listener.local_addr()?;
     let door = Door(Arc::new(Inner {
-        page: listener.local_addr()?,
+        page,
+        pages_at: config.pages_at.unwrap_or(page.port()),
         webtransport: endpoint.as_ref().map(Endpoint::local_addr).transpose()?,
         is_tls: source.is_known(),
         origins: Origins::new(config.origins),

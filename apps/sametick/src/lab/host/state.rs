@@ -1,0 +1,203 @@
+//! What the host knows: the study, its log, who is here and what is being played. One lock is around it, for which
+//! tables never wait. What happens is logged before anyone is told.
+
+use super::table::unix_us;
+use sametick::secure::TokenKey;
+use sametick_lab::people::{Event, EventKind, Refusal, SeatId, Start, Study};
+use sametick_lab::{Achieved, Log, LogError};
+use serde::Deserialize;
+use std::collections::{BTreeMap, VecDeque};
+use std::time::{Duration, Instant};
+
+/// A page that was not heard for so long is gone, and its seat may be taken by another with the same code.
+pub(super) const SILENT_MAX: Duration = Duration::from_secs(10);
+/// How many seconds of each line the experimenter sees.
+const TRACE_MAX: usize = 60;
+/// The most seconds of telemetry of one seat in one trial.
+const TELEMETRY_MAX: usize = 7_200;
+
+/// A second of a page's, as it tells it.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Told {
+    pub(super) trial: u32,
+    pub(super) attempt: u32,
+    pub(super) frames: u32,
+    pub(super) frame_ms: f64,
+    pub(super) frame_ms_95: f64,
+    pub(super) hidden_ms: f64,
+    pub(super) is_focused: bool,
+    pub(super) inputs: u32,
+}
+
+impl Told {
+    /// Whether a page can have seen this.
+    pub(super) fn is_possible(&self) -> bool {
+        let is_time = |ms: f64| (0.0..=60_000.0).contains(&ms);
+        let frames_max = 10_000;
+        [self.frame_ms, self.frame_ms_95, self.hidden_ms].into_iter().all(is_time)
+            && self.frames <= frames_max
+            && self.inputs <= 100_000
+    }
+}
+
+/// What is known of a seat beside the study.
+#[derive(Default)]
+pub(super) struct Life {
+    pub(super) seen_at: Option<Instant>,
+    pub(super) achieved: Option<Achieved>,
+    pub(super) trace: VecDeque<f64>,
+    pub(super) told: Option<Told>,
+    /// Of its last trial.
+    pub(super) flags: Vec<String>,
+}
+
+/// A trial that is being played.
+pub(super) struct Running {
+    pub(super) start: Start,
+    pub(super) key: TokenKey,
+    /// The number and the title of what is played.
+    pub(super) content: u64,
+    pub(super) title: String,
+    /// What the experimenter changed in it, in words.
+    pub(super) changed: Vec<String>,
+    /// By seat and second: what the server saw of lines.
+    pub(super) achieved: BTreeMap<(SeatId, u32), Achieved>,
+    /// And what pages told.
+    pub(super) told: BTreeMap<(SeatId, u32), Told>,
+}
+
+impl Running {
+    pub(super) fn seat_of(&self, player: u32) -> Option<SeatId> {
+        let found = self.start.seats.iter().find(|(_, number, _)| *number == player);
+        found.map(|(seat, _, _)| *seat)
+    }
+
+    pub(super) fn player_of(&self, seat: SeatId) -> Option<u32> {
+        let found = self.start.seats.iter().find(|(one, _, _)| *one == seat);
+        found.map(|(_, player, _)| *player)
+    }
+
+    /// Puts what a page tells to the second that is under way.
+    pub(super) fn tell(&mut self, seat: SeatId, told: Told) {
+        let of_seat = (seat, 0)..=(seat, u32::MAX);
+        let Some((_, now)) = self.achieved.range(of_seat.clone()).next_back().map(|(key, _)| *key)
+        else {
+            return;
+        };
+        let mut own = self.told.range(of_seat);
+        let next = own.next_back().map_or(0, |((_, second), _)| second + 1);
+        let second = now.max(next);
+        // Who tells more than a second each second has made some of it up.
+        if second <= now + 2 && (second as usize) < TELEMETRY_MAX {
+            self.told.insert((seat, second), told);
+        }
+    }
+}
+
+/// Why something did not happen.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// It may not.
+    Refused(Refusal),
+    /// It could not be written down; nothing may go on.
+    Log(LogError),
+}
+
+pub(super) struct State {
+    pub(super) study: Study,
+    pub(super) log: Log,
+    lives: Vec<Life>,
+    pub(super) running: BTreeMap<u32, Running>,
+    pub(super) rows_dropped: u64,
+    /// What went wrong for good: the host ends.
+    pub(super) failed: Option<String>,
+}
+
+/// Milliseconds since 1970.
+pub(super) fn unix_ms() -> u64 {
+    (unix_us() / 1000).max(0) as u64
+}
+
+impl State {
+    pub(super) fn new(study: Study, log: Log) -> Self {
+        // Pages that were here before a restart have as long as any other to be heard.
+        let begun = Instant::now();
+        let life = |_| Life { seen_at: Some(begun), ..Life::default() };
+        let lives = study.seats().map(life).collect();
+        Self { study, log, lives, running: BTreeMap::new(), rows_dropped: 0, failed: None }
+    }
+
+    pub(super) fn life(&mut self, seat: SeatId) -> Option<&mut Life> {
+        self.lives.get_mut((seat.0 as usize).wrapping_sub(1))
+    }
+
+    /// Takes in what happened and writes it down. What was so already is fine.
+    pub(super) fn happen(
+        &mut self,
+        seat: Option<SeatId>,
+        kind: EventKind,
+        why: &str,
+    ) -> Result<(), Trouble> {
+        let event = Event { at_ms: unix_ms(), seat, kind, why: why.to_owned() };
+        match self.study.apply(&event) {
+            Err(refusal) if refusal.is_repeat => return Ok(()),
+            Err(refusal) => return Err(Trouble::Refused(refusal)),
+            Ok(()) => {}
+        }
+        self.log.add_event(&self.study, &event).map_err(|error| {
+            self.failed = Some(error.to_string());
+            Trouble::Log(error)
+        })
+    }
+
+    /// The seat whose page holds a secret, by its hash.
+    pub(super) fn seat_with(&self, secret_hash: &str) -> Option<SeatId> {
+        self.study.seats().find(|seat| self.study.secret_hash(*seat) == Some(secret_hash))
+    }
+
+    /// A page was heard.
+    pub(super) fn touch(&mut self, seat: SeatId) -> Result<(), Trouble> {
+        if let Some(life) = self.life(seat) {
+            life.seen_at = Some(Instant::now());
+        }
+        match self.study.is_here(seat) {
+            true => Ok(()),
+            false => self.happen(Some(seat), EventKind::Returned, ""),
+        }
+    }
+
+    /// Whether a page was heard lately.
+    pub(super) fn is_living(&mut self, seat: SeatId) -> bool {
+        let seen_at = self.life(seat).and_then(|life| life.seen_at);
+        seen_at.is_some_and(|at| at.elapsed() < SILENT_MAX)
+    }
+
+    /// Takes note of pages that fell silent.
+    pub(super) fn miss(&mut self) -> Result<(), Trouble> {
+        let seats: Vec<SeatId> = self.study.seats().collect();
+        for seat in seats {
+            if self.study.is_here(seat) && !self.is_living(seat) {
+                self.happen(Some(seat), EventKind::Left, "")?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A second at a table is over.
+    pub(super) fn second(&mut self, group: u32, achieved: &[Achieved]) {
+        for one in achieved {
+            let Some(running) = self.running.get_mut(&group) else { return };
+            let Some(seat) = running.seat_of(one.player) else { continue };
+            if let Some(second) = one.second {
+                running.achieved.insert((seat, second), *one);
+            }
+            let Some(life) = self.life(seat) else { continue };
+            life.achieved = Some(*one);
+            if life.trace.len() == TRACE_MAX {
+                life.trace.pop_front();
+            }
+            life.trace.extend(one.ping_ms);
+        }
+    }
+}

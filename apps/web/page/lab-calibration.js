@@ -1,0 +1,139 @@
+// Calibration: the participant sets the mouse, shows that hands and keys work, and the page and the server measure the
+// display and the line meanwhile.
+
+import { element } from "./elements.js";
+
+// So many seconds are measured, after the first, in which the page is still loading.
+const SECONDS = 5;
+const LOADING_SECONDS = 2;
+// Whoever cannot do something here is not kept for longer than this.
+const PATIENCE_MILLIS = 60000;
+const SPEED = { least: 0.5, most: 20, step: 0.5, usual: 6 };
+
+const CHECKS = [
+  ["look", "Look around with the mouse"],
+  ["walk", "Walk with W, A, S and D"],
+  ["fire", "Shoot with the left button"],
+  ["display", "Your display is measured"],
+  ["line", "Your line is measured"],
+];
+
+export class Calibration {
+  #seconds = [];
+  #count = 0;
+  #did = new Set();
+  #floor = null;
+  #road = "";
+  #hertz = null;
+  #rows = new Map();
+  #set;
+  #done;
+  #began = performance.now();
+  #isSent = false;
+
+  constructor({ set, done }) {
+    this.#set = set;
+    this.#done = done;
+    this.speed = element("input", { type: "range", id: "speed", min: String(SPEED.least), max: String(SPEED.most), step: String(SPEED.step), value: String(SPEED.usual) });
+    this.output = element("output", { for: "speed" }, `${SPEED.usual}°`);
+    this.invert = element("input", { type: "checkbox", id: "invert" });
+    this.button = element("button", { class: "main", type: "button", disabled: true }, "This feels right");
+    this.speed.addEventListener("input", () => this.#apply());
+    this.invert.addEventListener("change", () => this.#apply());
+    this.button.addEventListener("click", () => this.#finish());
+    const checks = CHECKS.map(([name, text]) => {
+      const row = element("li", text);
+      this.#rows.set(name, row);
+      return row;
+    });
+    this.elements = [
+      element("h1", "Set up your mouse"),
+      element("p", "Click into the picture: the mouse then aims. ", element("kbd", { class: "inline" }, "Esc"), " brings it back to this page."),
+      element("div", { class: "slide" }, element("label", { for: "speed" }, "Mouse speed ", element("span", { class: "small" }, "also by − and +")), this.output, this.speed),
+      element("label", { class: "tick" }, this.invert, "Pull to look up"),
+      element("ul", { class: "checks" }, ...checks),
+      this.button,
+    ];
+  }
+
+  #apply() {
+    this.output.textContent = `${this.speed.value}°`;
+    this.#set("sensitivity", this.speed.value);
+    this.#set("invert", this.invert.checked ? "on" : "off");
+  }
+
+  key(code, isLocked) {
+    const step = { Minus: -1, NumpadSubtract: -1, Equal: 1, NumpadAdd: 1, BracketRight: 1 }[code];
+    if (step) {
+      this.speed.value = String(Number(this.speed.value) + step * SPEED.step);
+      this.#apply();
+    } else if (isLocked && !this.button.disabled) {
+      this.#finish();
+    }
+  }
+
+  did(what) { this.#did.add(what); this.#show(); }
+
+  // The server's word on the line; none until it has one.
+  floor(ms) {
+    if (typeof ms === "number") { this.#floor = ms; this.#show(); }
+  }
+
+  second({ telemetry, refresh_hz, road }) {
+    this.#count += 1;
+    if (this.#count === 1) this.#apply();
+    if (this.#count <= LOADING_SECONDS || !telemetry.frames) return;
+    this.#seconds.push(telemetry);
+    if (this.#seconds.length > SECONDS) this.#seconds.shift();
+    this.#hertz = refresh_hz ?? this.#hertz;
+    this.#road = road || this.#road;
+    this.#show();
+  }
+
+  #frames() {
+    const sorted = this.#seconds.map(({ frame_ms_95 }) => frame_ms_95).sort((a, b) => a - b);
+    return sorted[sorted.length >> 1] ?? 0;
+  }
+
+  #show() {
+    const isMeasured = this.#seconds.length >= SECONDS;
+    const ping = this.#floor ?? this.#seconds.at(-1)?.ping_ms ?? null;
+    const hz = this.#hertz ? `${Math.round(this.#hertz)} pictures a second` : "";
+    this.#tell("display", isMeasured, isMeasured ? `${hz}, 95 % within ${this.#frames().toFixed(0)} ms` : "a few seconds…");
+    const line = ping === null ? "a few seconds…" : `${ping.toFixed(0)} ms there and back${this.#road ? `, ${this.#road}` : ""}`;
+    this.#tell("line", isMeasured && ping !== null, line);
+    for (const what of ["look", "walk", "fire"]) this.#tell(what, this.#did.has(what), "");
+    const isLong = performance.now() - this.#began > PATIENCE_MILLIS;
+    const hasAll = CHECKS.every(([name]) => this.#rows.get(name).classList.contains("done"));
+    const was = this.button.disabled;
+    this.button.disabled = this.#isSent || !isMeasured || ping === null || !(hasAll || isLong);
+    if (was && !this.button.disabled) this.button.append(element("kbd", "Enter"));
+  }
+
+  #tell(name, isDone, figure) {
+    const row = this.#rows.get(name);
+    row.classList.toggle("done", isDone);
+    let small = row.querySelector("small");
+    if (figure && !small) { small = element("small"); row.append(small); }
+    if (small) small.textContent = figure;
+  }
+
+  async #finish() {
+    this.#isSent = true;
+    this.button.disabled = true;
+    const hasHands = ["look", "walk", "fire"].every((what) => this.#did.has(what));
+    await this.#done({
+      refresh_hz: this.#hertz ?? 0,
+      frame_ms_95: this.#frames(),
+      sensitivity: Number(this.speed.value),
+      invert: this.invert.checked,
+      width: innerWidth,
+      height: innerHeight,
+      pixel_ratio: devicePixelRatio,
+      road: this.#road,
+      input: hasHands ? "mouse and keyboard" : "not tried",
+    });
+    this.#isSent = false;
+    this.#show();
+  }
+}
