@@ -73,6 +73,33 @@ impl Figure {
         levels
     }
 
+    /// A line for each level, and one for the conditions that have none, if there are any: its level is null.
+    fn lines(&self, analysis: &Analysis) -> Vec<Option<Json>> {
+        let Some(factor) = &self.series else { return vec![None] };
+        let mut lines: Vec<Option<Json>> =
+            Self::levels(analysis, factor).into_iter().map(Some).collect();
+        if analysis.conditions.iter().any(|met| !met.levels.contains_key(factor)) {
+            lines.push(Some(Json::Null));
+        }
+        lines
+    }
+
+    /// What a line is called: its level; or, without one, what its conditions have in common.
+    fn name(&self, analysis: &Analysis, line: Option<&Json>) -> String {
+        let (Some(factor), Some(level)) = (&self.series, line) else { return String::new() };
+        if !level.is_null() {
+            return shown(level);
+        }
+        let rest = || analysis.conditions.iter().filter(|met| !met.levels.contains_key(factor));
+        let first = rest().next().map(|met| &met.levels);
+        let common = first.into_iter().flatten().filter(|(name, level)| {
+            **name != self.over && rest().all(|met| met.levels.get(*name) == Some(level))
+        });
+        let words: Vec<String> =
+            common.map(|(name, level)| format!("{name} {}", shown(level))).collect();
+        if words.is_empty() { format!("no {factor}") } else { words.join(", ") }
+    }
+
     /// Each unit's mean over all conditions with these levels.
     fn units(
         by_unit: &[BTreeMap<u32, f64>],
@@ -81,7 +108,9 @@ impl Figure {
     ) -> BTreeMap<u32, f64> {
         let mut sums: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
         for (met, units) in analysis.conditions.iter().zip(by_unit) {
-            let fits = levels.iter().all(|(name, level)| met.levels.get(*name) == Some(*level));
+            let fits = levels.iter().all(|(name, level)| {
+                met.levels.get(*name).unwrap_or(&Json::Null) == *level
+            });
             for (unit, number) in units.iter().filter(|_| fits) {
                 let sum = sums.entry(*unit).or_insert((0.0, 0.0));
                 *sum = (sum.0 + number, sum.1 + 1.0);
@@ -94,10 +123,7 @@ impl Figure {
         let by_unit = analysis.by_unit(log, self.metric)?;
         let places = Self::levels(analysis, &self.over);
         let are_numbers = places.iter().all(Json::is_number);
-        let lines: Vec<Option<Json>> = match &self.series {
-            Some(factor) => Self::levels(analysis, factor).into_iter().map(Some).collect(),
-            None => vec![None],
-        };
+        let lines = self.lines(analysis);
         let mut plot = Plot {
             x_title: titled(&self.over),
             y_title: format!("{}, {}", words(self.metric.name), self.metric.unit),
@@ -108,8 +134,8 @@ impl Figure {
             series: Vec::new(),
         };
         for line in lines {
-            let mut series =
-                Series { name: line.as_ref().map(shown).unwrap_or_default(), ..Series::default() };
+            let name = self.name(analysis, line.as_ref());
+            let mut series = Series { name, ..Series::default() };
             let mut faint: BTreeMap<u32, Vec<(f64, f64)>> = BTreeMap::new();
             for (index, place) in places.iter().enumerate() {
                 let mut levels = vec![(self.over.as_str(), place)];
@@ -157,6 +183,15 @@ impl Figure {
         if has(&|series| !series.faint.is_empty()) {
             let _ = write!(text, " Faint lines: one for each {unit}.");
         }
+        let others = analysis.factors().into_iter().filter(|name| {
+            *name != self.over
+                && self.series.as_ref() != Some(name)
+                && Self::levels(analysis, name).len() > 1
+        });
+        let others: Vec<String> = others.map(|name| name.replace('_', " ")).collect();
+        if !others.is_empty() {
+            let _ = write!(text, " Averaged over {}.", others.join(", "));
+        }
         if plot.series.len() > 1 {
             text.push_str(" What stands side by side belongs to the same place of the axis.");
         }
@@ -166,10 +201,7 @@ impl Figure {
     /// What the figure says, in a sentence for each of its lines.
     pub(crate) fn answers(&self, log: &Log, analysis: &Analysis) -> Result<Vec<String>, LogError> {
         let by_unit = analysis.by_unit(log, self.metric)?;
-        let lines: Vec<Option<Json>> = match &self.series {
-            Some(factor) => Self::levels(analysis, factor).into_iter().map(Some).collect(),
-            None => vec![None],
-        };
+        let lines = self.lines(analysis);
         let said = lines.iter().filter_map(|line| self.answer(&by_unit, analysis, line.as_ref()));
         let said: Vec<String> = said.take(ANSWERS_MAX).collect();
         Ok(if said.is_empty() { vec!["Nothing was measured.".to_owned()] } else { said })
@@ -192,7 +224,11 @@ impl Figure {
         };
         let (unit, over) = (self.metric.unit, self.over.replace('_', " "));
         let head = match line {
-            Some(line) => format!("{}: {}", shown(line), self.metric.name.replace('_', " ")),
+            Some(_) => format!(
+                "{}: {}",
+                self.name(analysis, line),
+                self.metric.name.replace('_', " ")
+            ),
             None => words(self.metric.name),
         };
         if !places.iter().all(Json::is_number) {

@@ -252,7 +252,7 @@ fn what_is_no_experiment_is_refused_by_name() {
         ),
         (
             "{ targets = ( { id = near } ), sessions = ( { id = a, trials = ( { ids = ( near, naer ) } ) } ) }",
-            "line 1, column 83: there is no target \"naer\"; did you mean `near`?",
+            "line 1, column 82: there is no target \"naer\"; did you mean `near`?",
         ),
         (
             "{ targets = (), frameRate = fast, sessions = ( { id = a, trials = ( { } ) } ) }",
