@@ -480,7 +480,10 @@ fn check_history(driver: &Driver, seed: u64) {
                 open.insert((group, trial), 0);
                 open.extend(is_pair.then_some(((group, other), 0)));
             }
-            EventKind::Broken { group, trial, .. } if driver.study.people().intervals.is_some() => {
+            // Both of two intervals, if the second is broken.
+            EventKind::Broken { group, trial, .. }
+                if driver.study.people().intervals.is_some() && trial % 2 == 0 =>
+            {
                 open.insert((group, trial - 1), 0);
             }
             EventKind::Skipped { group, trial } => {
