@@ -97,7 +97,7 @@ impl Host {
                 .map_err(|what| anyhow!("trial {}: {what}", trial.number))?;
         }
         let database = options.db.clone().unwrap_or_else(|| options.file.with_extension("db"));
-        let recordings = PathBuf::from(format!("{}.recordings", database.display()));
+        let recordings = super::replays::recordings_of(&database);
         std::fs::create_dir_all(&recordings)
             .with_context(|| format!("cannot make {}", recordings.display()))?;
         let (password, is_password_drawn) = password(options)?;
