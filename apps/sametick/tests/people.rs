@@ -422,7 +422,9 @@ fn relay(to: SocketAddr, later: Duration, stop: &Arc<AtomicBool>) -> SocketAddr 
     let front = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     let back = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     let at = front.local_addr().expect("an address");
-    [&front, &back].map(|socket| socket.set_nonblocking(true).expect("it can be"));
+    for socket in [&front, &back] {
+        socket.set_nonblocking(true).expect("it can be");
+    }
     let stop = Arc::clone(stop);
     std::thread::spawn(move || {
         let (mut held, mut client) = (VecDeque::new(), None);
