@@ -220,6 +220,13 @@ impl Log {
             for (name, value) in [("attempt", f64::from(start.attempt)), ("foreperiod", wait)] {
                 log.insert("figure", vec![integer(number), text(name), Cell::Real(value)])?;
             }
+            for ((seat, player, role), asked) in start.seats.iter().zip(&start.asked) {
+                let role = role.as_ref().map_or(Cell::Null, |role| text(role));
+                let (ping, loss) = (real(asked.ping_ms), real(asked.loss));
+                let who = [integer(seat.0), integer(*player), role, ping, loss];
+                let cells = [integer(number)].into_iter().chain(who);
+                log.insert("sitting", cells.collect())?;
+            }
             if !start.changed.is_empty() {
                 let detail = text(&start.changed.join(", "));
                 log.insert(

@@ -1,6 +1,7 @@
 //! What a participant's page shows, and what the host is to play.
 
 use super::event::SeatId;
+use super::line::Line;
 use crate::plan::Trial;
 use serde::Serialize;
 
@@ -105,6 +106,8 @@ pub struct Start {
     pub trial: Trial,
     /// Who sits where: the seat, its player's number from 1, and its role.
     pub seats: Vec<(SeatId, u32, Option<String>)>,
+    /// What is asked of each of these seats' lines in all.
+    pub asked: Vec<Line>,
     /// How long to wait before the round.
     pub foreperiod_ms: u64,
     /// What the experimenter changed in it, in words; to be flagged.
