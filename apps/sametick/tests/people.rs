@@ -254,7 +254,10 @@ fn a_pair_plays_to_the_end_though_one_drops_out_in_the_middle() {
         let seats = state["seats"].as_array().expect("seats");
         seats.iter().all(|seat| seat["state"] == what)
     };
-    let shown = lab.until(|state| states(state, "trial 2 of 2"));
+    // Both are at the table, not only on their way there.
+    let is_there = |state: &Value, seat: usize| state["seats"][seat]["achieved_ms"].is_f64();
+    let shown = lab
+        .until(|state| states(state, "trial 2 of 2") && is_there(state, 0) && is_there(state, 1));
     assert!(shown.to_string().find("score").is_none(), "scores are hidden: {shown}");
     second.kill();
     let second = lab.attend(&folder, 1, &[]);

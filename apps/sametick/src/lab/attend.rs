@@ -67,6 +67,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let base = base.map_or(options.url.as_str(), |(front, _)| front);
     let mut attending =
         Attending::new(base, &code, options.seed, options.skill, Grounds::default());
+    attending.relay = options.relay;
     let done = attending.attend(&stop)?;
     crate::print(&format!("played {} trials, answered {} questions\n", done.trials, done.answers))
 }
@@ -184,7 +185,11 @@ impl Attending {
         while !stop.is_asked() {
             // A host that is started again is waited for.
             match self.ask("/lab/seat", None) {
-                Ok((TOO_MANY, _)) => {}
+                Ok((status, _)) if status == TOO_MANY || is_not_yet(status) => {
+                    if heard_at.elapsed() > AWAY_MAX {
+                        bail!("the host answers with {status} only");
+                    }
+                }
                 Ok(answer) => {
                     heard_at = Instant::now();
                     if self.step(&success("/lab/seat", answer)?)? {
@@ -323,6 +328,11 @@ impl Attending {
 fn content_of(session: &Value) -> anyhow::Result<u64> {
     let name = session["matches"][0]["content"].as_str().unwrap_or_default();
     u64::from_str_radix(name, 16).context("it is not told what is played")
+}
+
+/// Whether a host is still being set up.
+fn is_not_yet(status: u16) -> bool {
+    status == 503
 }
 
 /// An answer that is no success is an error.

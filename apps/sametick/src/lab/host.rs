@@ -287,6 +287,12 @@ impl Host {
                 achieved: BTreeMap::new(),
                 told: BTreeMap::new(),
             };
+            for (seat, _, _) in &running.start.seats {
+                if let Some(life) = state.life(*seat) {
+                    // What was seen before is of another trial.
+                    (life.achieved, life.told) = (None, None);
+                }
+            }
             state.running.insert(group, running);
             if !table.play(order) {
                 bail!("the table of group {group} does not answer");
