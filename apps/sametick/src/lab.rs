@@ -29,6 +29,8 @@ pub(crate) const EXAMPLES: &str = "Examples:
   sametick lab report ping.db -o ping.html           question, answer, figure
   sametick lab new --people fair.toml                a file for a study with people
   sametick lab power pilot.db --metric accuracy --by ping    how many participants it takes
+  sametick lab rehearse pairs.toml                   a study of people, with bots in their places
+  sametick lab host pairs.toml --page 0.0.0.0:4080   the study: links for participants, a page for the experimenter
   sametick lab import experimentconfig.Any           FPSci's experiment, as a file of ours
   sametick lab verify experiments --quick --json     the papers' evaluations, at a reduced size";
 
@@ -207,9 +209,10 @@ pub(crate) fn run_lab(lab: &Lab) -> anyhow::Result<()> {
         Lab::Report { database, output, recordings, folder } => {
             let log = Log::read(database)?;
             let command = log.command()?;
-            let beside = match recordings {
-                true => replays::beside(&log, output, folder)?,
-                false => None,
+            let beside = match (replays::kept_for(database, output), recordings) {
+                (Some(kept), _) => Some(kept),
+                (None, true) => replays::beside(&log, output, folder)?,
+                (None, false) => None,
             };
             write(output, &report_with(&log, &command, beside.as_deref())?)?;
             crate::print(&format!("wrote {}\n", output.display()))
