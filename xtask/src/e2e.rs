@@ -58,6 +58,7 @@ macro_rules! tests {
 tests! {
     isolation, joins_and_walks, restart, closed_tab, first_screen, shoots, conditions, background, contrast, screens,
     theatre, outside, matches, hands, lockstep, islands, people,
+    people_outside,
 }
 
 pub(crate) fn run(options: &EndToEnd) -> Result<ExitCode> {

@@ -49,7 +49,7 @@ export class Calibration {
     this.elements = [
       element("h1", "Set up your mouse"),
       element("p", "Click into the picture: the mouse then aims. ", element("kbd", { class: "inline" }, "Esc"), " brings it back to this page."),
-      element("div", { class: "slide" }, element("label", { for: "speed" }, "Mouse speed ", element("span", { class: "small" }, "also by − and +")), this.output, this.speed),
+      element("div", { class: "slide" }, element("label", { for: "speed" }, "Mouse speed ", element("span", { class: "small" }, "(− and +)")), this.output, this.speed),
       element("label", { class: "tick" }, this.invert, "Pull to look up"),
       element("ul", { class: "checks" }, ...checks),
       this.button,

@@ -64,6 +64,9 @@ class Attention {
 }
 
 export function begin(wasm) {
+  // There is no menu to come back from.
+  document.querySelector("#pause h2").textContent = "The mouse is free";
+  document.querySelector("#pause [data-do=resume]").firstChild.textContent = "Click to aim ";
   const tell = (message) => parent.postMessage({ sametick: true, ...message }, location.origin);
   const display = new Display();
   const attention = new Attention(tell);

@@ -5,6 +5,8 @@ import { Calibration } from "./lab-calibration.js";
 import { ask as askQuestions } from "./lab-questions.js";
 import { element, put } from "./elements.js";
 
+// A request that is not answered is not waited for: the next one may be.
+const ANSWER_MILLIS_MAX = 5000;
 const POLL_MILLIS = 500;
 const AGAIN_MILLIS = 2000;
 const CALIBRATE_TRIES = 5;
@@ -39,7 +41,7 @@ class Refused extends Error {
 
 async function api(path, body) {
   const headers = secret ? { Authorization: `Bearer ${secret}` } : {};
-  const request = { cache: "no-store", headers };
+  const request = { cache: "no-store", headers, signal: AbortSignal.timeout(ANSWER_MILLIS_MAX) };
   if (body) Object.assign(request, { method: "POST", body: JSON.stringify(body), headers: { ...headers, "Content-Type": "application/json" } });
   const response = await fetch(path, request);
   const text = await response.text();

@@ -3,6 +3,8 @@
 
 import { drawn, element, put } from "./elements.js";
 
+// A request that is not answered is not waited for: the next one may be.
+const ANSWER_MILLIS_MAX = 5000;
 const POLL_MILLIS = 1000;
 const TOLD_MILLIS = 8000;
 // A trace is a minute, a value a second.
@@ -16,7 +18,7 @@ let state = null;
 let timer = 0;
 
 async function api(path, body) {
-  const request = { cache: "no-store" };
+  const request = { cache: "no-store", signal: AbortSignal.timeout(ANSWER_MILLIS_MAX) };
   if (body) Object.assign(request, { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } });
   const response = await fetch(path, request);
   const text = await response.text();

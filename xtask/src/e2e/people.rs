@@ -1,11 +1,12 @@
 //! People in an experiment: two browsers join a pair by link, are calibrated, practise, play three rounds and answer;
 //! one drops and comes back to the same round; the experimenter's page shows both, pauses, and pushes a condition. What
-//! the database then holds is looked at. What is added to a line outside, and a page that nobody can see, are flagged.
+//! the database then holds is looked at; a page that nobody could see is flagged.
 
 mod participant;
 mod study;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::TcpListener;
 use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result, ensure};
@@ -91,10 +92,6 @@ frame_tolerance = "2 s"
 /// Added outside, there and back.
 const ADDED_MS: u64 = 20;
 
-pub(super) async fn run(stage: &Stage) -> Result<()> {
-    pair(stage).await?;
-    outside(stage).await
-}
 
 /// Takes the documents' pictures: a participant's set-up, a round that waits, and the experimenter's page.
 pub(crate) async fn pictures(stage: &Stage) -> Result<()> {
@@ -132,7 +129,7 @@ fn is_at(stage: &Value, name: &str) -> bool {
     stage["stage"] == name
 }
 
-async fn pair(stage: &Stage) -> Result<()> {
+pub(super) async fn run(stage: &Stage) -> Result<()> {
     let study = Study::host(stage, "pair", PAIR, &[])?;
     for (path, headers) in [("/live/state", vec![]), ("/lab/seat", vec!["Authorization: Bearer nobody"])] {
         let answer = study.get(path, &headers)?;
@@ -403,14 +400,16 @@ fn achieved_ms(rows: &[Row], trial: &str) -> f64 {
 }
 
 /// A relay between a page and its table adds 20 ms after calibration: the second round is flagged, the first is not.
-async fn outside(stage: &Stage) -> Result<()> {
+pub(super) async fn outside(stage: &Stage) -> Result<()> {
     let (pages, table) = (Relay::bind()?, Relay::bind()?);
     let own = format!("http://{}", pages.address()?);
-    let study = Study::host(stage, "alone", ALONE, &["--origin", &own])?;
+    // Whoever is behind another origin tells that one's address: its own must be known beforehand.
+    let door = TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string();
+    let study = Study::host(stage, "alone", ALONE, &["--page", &door, "--origin", &own])?;
     let port = study.told["table_ports"][0][0].as_u64().context("the table has no port")?;
     let port = u16::try_from(port)?;
     table.start_streams(&format!("127.0.0.1:{port}"), BTreeMap::new())?;
-    pages.start_streams(study.address()?, BTreeMap::from([(port, table.address()?.port())]))?;
+    pages.start_streams(&door, BTreeMap::from([(port, table.address()?.port())]))?;
     let code = study.told["codes"][0].as_str().context("there is no code")?;
     let link = format!("{own}/lab.html?link=websocket&shadows=plain#{code}");
     let page = Participant::open(stage, "alone", &link).await?;

@@ -37,7 +37,10 @@ impl Study {
         fs::write(&path, file)?;
         let mut command = Command::new(&stage.program);
         command.args(["lab", "host"]).arg(&path).arg("--db").arg(folder.join("study.db"));
-        command.args(["--once", "--json", "--page", "127.0.0.1:0", "--password", PASSWORD]).args(options);
+        command.args(["--once", "--json", "--password", PASSWORD]).args(options);
+        if !options.contains(&"--page") {
+            command.args(["--page", "127.0.0.1:0"]);
+        }
         let spawned = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
         let program = stage.program.clone();
         let mut process = spawned.with_context(|| format!("cannot start {}", program.display()))?;
