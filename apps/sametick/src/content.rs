@@ -4,7 +4,7 @@ use anyhow::{Context, bail};
 use clap::ValueEnum;
 use sametick_arena::bot::Ways;
 use sametick_arena::map::MAPS;
-use sametick_arena::{Content, Map, Mode, Tuning};
+use sametick_arena::{Content, Map, Mode, TargetSet, Tuning};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -114,7 +114,8 @@ impl Shelf {
         let in_modes = |map: Map| {
             ModeName::value_variants().iter().map(move |mode| {
                 let (map, mode) = (map.clone(), mode.mode());
-                let content = Content { map, tuning: Tuning::default(), mode };
+                let content =
+                    Content { map, tuning: Tuning::default(), mode, targets: TargetSet::default() };
                 (content.name(), Arc::new(Ground::new(content)))
             })
         };

@@ -168,7 +168,7 @@ impl Import<'_> {
             None => value.number().into_iter().collect(),
         };
         let both = match said[..] {
-            [one] => [one; 2],
+            [one] if value.items().is_none_or(|items| items.len() == 1) => [one; 2],
             [least, most] if value.items().is_some_and(|items| items.len() == 2) => [least, most],
             _ => return Err(self.wrong(value.at, format!("`{key}` is two numbers: [1, 2]"))),
         };
