@@ -1,6 +1,6 @@
 //! Sets of targets: where they appear, how they move, how often they come back, and what they say of themselves.
 
-use crate::play::{FIRST, Play, hall};
+use super::play::{FIRST, Play, hall};
 use sametick::{Dice, Layout, Precision};
 use sametick_arena::vector::{Bounds, Vector, length, subtract};
 use sametick_arena::{
