@@ -2,6 +2,7 @@
 //! out in silence.
 
 mod others;
+mod rest;
 mod targets;
 
 pub use others::{AnyKind, Listed, any_kind, startup};
@@ -306,11 +307,14 @@ struct Import<'a> {
     targets: Vec<NamedTarget>,
     /// Those that trials name, as they name them.
     used: Vec<NamedTarget>,
+    /// Keys that are read by themselves, until something is told of them.
+    pending: Vec<(Place, String)>,
 }
 
 impl<'a> Import<'a> {
     fn new(file: &'a AnyFile) -> Self {
-        let mut import = Self { file, mappings: Vec::new(), targets: Vec::new(), used: Vec::new() };
+        let (targets, used) = (Vec::new(), Vec::new());
+        let mut import = Self { file, mappings: Vec::new(), targets, used, pending: Vec::new() };
         for (at, remark) in &file.remarks {
             import.note(*at, "", Fate::Approximated, remark.clone());
         }
@@ -374,6 +378,7 @@ impl<'a> Import<'a> {
             return Err(self.wrong(sessions.at, what));
         }
         text += &self.written_targets(targets);
+        self.tell_rest();
         text += &others.tail();
         Ok(text)
     }
@@ -465,13 +470,13 @@ impl<'a> Import<'a> {
             let full = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
             let found = KEYS.iter().find(|(_, keys)| keys.contains(&key.as_str()));
             let Some((becomes, _)) = found else {
-                let hint = near(key, KEYS.iter().flat_map(|(_, keys)| keys.iter().copied()));
+                let hint = near(key, Self::known_keys());
                 let what = format!("FPSci does not read this key either{hint}");
                 self.note(value.at, &full, Fate::Impossible, what);
                 continue;
             };
             match *becomes {
-                Apart(levels) if levels.contains(&kind) => {}
+                Apart(levels) if levels.contains(&kind) => self.remember(value.at, &full),
                 Apart(levels) => {
                     let what = format!("it belongs to {}, not to {kind}", levels.join(" or "));
                     self.note(value.at, &full, Fate::Impossible, what);
@@ -576,54 +581,6 @@ impl<'a> Import<'a> {
         let what =
             format!("`rewind = {} ms`; by what the shooter saw, not by its frame alone", Plain(ms));
         self.note(warps.at, &format!("{full}timeWarpEnabled"), Fate::Approximated, what);
-    }
-
-    /// How long targets wait before they appear: fixed, or drawn between two.
-    fn foreperiod(
-        &mut self,
-        text: &mut String,
-        level: &Any,
-        path: &str,
-        prefix: &str,
-    ) -> Result<(), WrongAny> {
-        let full = if path.is_empty() { String::new() } else { format!("{path}.") };
-        let (mean, range) = (level.get("pretrialDuration"), level.get("pretrialDurationRange"));
-        let Some(at) = mean.or(range) else { return Ok(()) };
-        let time = |any: &Any| any.number().filter(|time| (0.0..=3_600.0).contains(time));
-        let mut said = |name: &str, seconds: f64| {
-            let ms = quoted(&format!("{} ms", Plain(seconds * 1000.0)));
-            line(text, &format!("{prefix}{name}"), &ms);
-        };
-        let odd =
-            |key: &str, any: &Any| self.wrong(any.at, format!("`{key}` is seconds, 3600 at most"));
-        let mean_seconds = match mean {
-            Some(mean) => Some(time(mean).ok_or_else(|| odd("pretrialDuration", mean))?),
-            None => None,
-        };
-        let Some(range) = range else {
-            said("foreperiod", mean_seconds.unwrap_or(0.0));
-            self.note(at.at, &format!("{full}pretrialDuration"), Fate::Mapped, "`foreperiod`");
-            return Ok(());
-        };
-        let both: Option<Vec<f64>> = range.items().unwrap_or_default().iter().map(time).collect();
-        let [least, most] = both.unwrap_or_default()[..] else {
-            return Err(odd("pretrialDurationRange", range));
-        };
-        if least > most {
-            return Err(self.wrong(range.at, "`pretrialDurationRange` is from least to most"));
-        }
-        said("foreperiod", least);
-        said("foreperiod_most", most);
-        if let Some(mean) = mean_seconds.filter(|mean| *mean > least) {
-            said("foreperiod_mean", mean);
-        }
-        let what = "`foreperiod` to `foreperiod_most`, a truncated exponential of this mean from the least on";
-        self.note(range.at, &format!("{full}pretrialDurationRange"), Fate::Mapped, what);
-        if let Some(mean) = mean {
-            let what = "`foreperiod_mean`";
-            self.note(mean.at, &format!("{full}pretrialDuration"), Fate::Mapped, what);
-        }
-        Ok(())
     }
 
     /// Every latency of the one player with every one of the other.

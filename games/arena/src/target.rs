@@ -360,13 +360,13 @@ impl Target {
         let mut there = along(self.position, self.velocity, turn.dt());
         let bounds =
             kind.move_bounds.unwrap_or(Bounds { low: [-FARTHEST; 3], high: [FARTHEST; 3] });
-        for axis in 0..3 {
+        for (axis, part) in there.iter_mut().enumerate() {
             let (low, high) = (bounds.low[axis], bounds.high[axis]);
-            let leaves = there[axis] < low && self.velocity[axis] < 0.0
-                || there[axis] > high && self.velocity[axis] > 0.0;
+            let leaves = *part < low && self.velocity[axis] < 0.0
+                || *part > high && self.velocity[axis] > 0.0;
             if leaves {
                 self.velocity[axis] = -self.velocity[axis];
-                there[axis] = self.position[axis];
+                *part = self.position[axis];
             }
         }
         let trace = turn.content().map.trace([self.half; 3], self.position, there);

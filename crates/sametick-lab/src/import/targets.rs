@@ -50,6 +50,13 @@ const KNOWN: &[&str] = &[
     "settingsVersion",
 ];
 
+/// A target that is being read.
+struct Made {
+    kind: TargetKind,
+    jumping: Jumping,
+    jumps: bool,
+}
+
 impl Import<'_> {
     /// All targets of an experiment.
     pub(super) fn read_targets(&mut self, list: &Any) -> Result<(), WrongAny> {
@@ -78,82 +85,98 @@ impl Import<'_> {
         self.note(item.at, &format!("{path}.id"), Fate::Mapped, format!("a target {name:?}"));
         let is_player = item.get("destSpace").and_then(Any::text) == Some("player");
         let space = if is_player { Space::Player } else { Space::World };
-        let mut kind = TargetKind { space, ..TargetKind::default() };
-        let mut jumping = Jumping {
-            seconds: [2.0; 2],
-            speed: [if is_player { 5.0 } else { 4.0 }; 2],
-            gravity: [9.8; 2],
+        let speed = if is_player { 5.0 } else { 4.0 };
+        let mut made = Made {
+            kind: TargetKind { space, ..TargetKind::default() },
+            jumping: Jumping { seconds: [2.0; 2], speed: [speed; 2], gravity: [9.8; 2] },
+            jumps: false,
         };
-        let mut jumps = false;
         for (key, value) in pairs {
-            let full = format!("{path}.{key}");
-            let range = |import: &mut Self, ours: &str, ends: [f64; 2]| {
-                import.range((&full, value), ours, ends)
-            };
-            match key.as_str() {
-                "id" => {}
-                "destSpace" => match value.text() {
-                    Some("world" | "player") => {
-                        self.note(value.at, &full, Fate::Mapped, "`space`");
-                    }
-                    _ => return Err(self.wrong(value.at, "`destSpace` is world or player")),
-                },
-                "visualSize" => {
-                    kind.size = range(self, "size", [0.04, f64::from(TARGET_SIZE_MAX)])?;
-                }
-                "distance" => kind.distance = range(self, "distance", [0.5, 200.0])?,
-                "speed" => kind.speed = range(self, "speed", [0.0, 10_000.0])?,
-                "motionChangePeriod" => {
-                    kind.turn_seconds = range(self, "motion_change_period", [0.0, 86_400.0])?;
-                }
-                "eccH" => kind.beside = range(self, "ecc_h", [-180.0, 180.0])?,
-                "eccV" => kind.above = range(self, "ecc_v", [-90.0, 90.0])?,
-                "jumpPeriod" => jumping.seconds = range(self, "jump_period", [0.0, 86_400.0])?,
-                "jumpSpeed" => jumping.speed = range(self, "jump_speed", [0.0, 10_000.0])?,
-                "accelGravity" => jumping.gravity = range(self, "gravity", [-1_000.0, 1_000.0])?,
-                "symmetricEccH" => {
-                    kind.is_symmetric[0] = self.yes((&full, value), "symmetric_h")?
-                }
-                "symmetricEccV" => {
-                    kind.is_symmetric[1] = self.yes((&full, value), "symmetric_v")?
-                }
-                "upperHemisphereOnly" => {
-                    kind.is_upper_only = self.yes((&full, value), "upper_hemisphere_only")?;
-                }
-                "jumpEnabled" => jumps = self.yes((&full, value), "jumps")?,
-                "respawnCount" => kind.respawns = self.respawns(&full, value)?,
-                "destinations" => kind.way = self.way(&full, value)?,
-                "spawnBounds" => kind.spawn_bounds = Some(self.bounds(&full, value)?),
-                "moveBounds" => kind.move_bounds = Some(self.bounds(&full, value)?),
-                "bounds" => {
-                    let bounds = self.bounds(&full, value)?;
-                    (kind.spawn_bounds, kind.move_bounds) = (Some(bounds), Some(bounds));
-                }
-                "axisLocked" => kind.is_locked = self.locked(&full, value)?,
-                "logTargetTrajectory" => {
-                    let what = "all targets are logged alike: `log_states`";
-                    self.note(value.at, &full, Fate::Approximated, what);
-                }
-                "settingsVersion" => {
-                    self.note(value.at, &full, Fate::Mapped, "it is no experiment's matter");
-                }
-                looks if LOOKS.contains(&looks) => {
-                    let what = "targets look and sound as the arena has them";
-                    self.note(value.at, &full, Fate::Impossible, what);
-                }
-                other => {
-                    let hint = near(other, KNOWN.iter().chain(LOOKS).copied());
-                    let what = format!("FPSci does not read this key of a target either{hint}");
-                    self.note(value.at, &full, Fate::Impossible, what);
-                }
-            }
+            self.target_key(&mut made, key, (&format!("{path}.{key}"), value))?;
         }
-        kind.jumping = jumps.then_some(jumping);
+        let mut kind = made.kind;
+        kind.jumping = made.jumps.then_some(made.jumping);
         let alone = TargetSet { kinds: vec![kind.clone()], ..TargetSet::default() };
         alone
             .check()
             .map_err(|what| self.wrong(item.at, format!("the target {name:?}: {what}")))?;
         Ok(NamedTarget { name, kind })
+    }
+
+    /// What a key says of a target.
+    fn target_key(
+        &mut self,
+        made: &mut Made,
+        key: &str,
+        (full, value): (&str, &Any),
+    ) -> Result<(), WrongAny> {
+        let range =
+            |import: &mut Self, ours: &str, ends: [f64; 2]| import.range((full, value), ours, ends);
+        match key {
+            "id" => {}
+            "destSpace" => match value.text() {
+                Some("world" | "player") => {
+                    self.note(value.at, full, Fate::Mapped, "`space`");
+                }
+                _ => return Err(self.wrong(value.at, "`destSpace` is world or player")),
+            },
+            "visualSize" => {
+                made.kind.size = range(self, "size", [0.04, f64::from(TARGET_SIZE_MAX)])?;
+            }
+            "distance" => made.kind.distance = range(self, "distance", [0.5, 200.0])?,
+            "speed" => made.kind.speed = range(self, "speed", [0.0, 10_000.0])?,
+            "motionChangePeriod" => {
+                made.kind.turn_seconds = range(self, "motion_change_period", [0.0, 86_400.0])?;
+            }
+            "eccH" => made.kind.beside = range(self, "ecc_h", [-180.0, 180.0])?,
+            "eccV" => made.kind.above = range(self, "ecc_v", [-90.0, 90.0])?,
+            "jumpPeriod" => made.jumping.seconds = range(self, "jump_period", [0.0, 86_400.0])?,
+            "jumpSpeed" => made.jumping.speed = range(self, "jump_speed", [0.0, 10_000.0])?,
+            "accelGravity" => made.jumping.gravity = range(self, "gravity", [-1_000.0, 1_000.0])?,
+            "symmetricEccH" => {
+                made.kind.is_symmetric[0] = self.yes((full, value), "symmetric_h")?
+            }
+            "symmetricEccV" => {
+                made.kind.is_symmetric[1] = self.yes((full, value), "symmetric_v")?
+            }
+            "upperHemisphereOnly" => {
+                made.kind.is_upper_only = self.yes((full, value), "upper_hemisphere_only")?;
+            }
+            "jumpEnabled" => made.jumps = self.yes((full, value), "jumps")?,
+            "respawnCount" => made.kind.respawns = self.respawns(full, value)?,
+            "destinations" => made.kind.way = self.way(full, value)?,
+            "spawnBounds" => made.kind.spawn_bounds = Some(self.bounds(full, value)?),
+            "moveBounds" => made.kind.move_bounds = Some(self.bounds(full, value)?),
+            "bounds" => {
+                let bounds = self.bounds(full, value)?;
+                (made.kind.spawn_bounds, made.kind.move_bounds) = (Some(bounds), Some(bounds));
+            }
+            "axisLocked" => made.kind.is_locked = self.locked(full, value)?,
+            _ => self.other_key(key, (full, value)),
+        }
+        Ok(())
+    }
+
+    /// What says nothing of where it is.
+    fn other_key(&mut self, key: &str, (full, value): (&str, &Any)) {
+        match key {
+            "logTargetTrajectory" => {
+                let what = "all targets are logged alike: `log_states`";
+                self.note(value.at, full, Fate::Approximated, what);
+            }
+            "settingsVersion" => {
+                self.note(value.at, full, Fate::Mapped, "it is no experiment's matter");
+            }
+            looks if LOOKS.contains(&looks) => {
+                let what = "targets look and sound as the arena has them";
+                self.note(value.at, full, Fate::Impossible, what);
+            }
+            other => {
+                let hint = near(other, KNOWN.iter().chain(LOOKS).copied());
+                let what = format!("FPSci does not read this key of a target either{hint}");
+                self.note(value.at, full, Fate::Impossible, what);
+            }
+        }
     }
 
     /// One number or two, each within its ends.
@@ -168,7 +191,7 @@ impl Import<'_> {
             None => value.number().into_iter().collect(),
         };
         let both = match said[..] {
-            [one] => [one; 2],
+            [one] if value.items().is_none_or(|items| items.len() == 1) => [one; 2],
             [least, most] if value.items().is_some_and(|items| items.len() == 2) => [least, most],
             _ => return Err(self.wrong(value.at, format!("`{key}` is two numbers: [1, 2]"))),
         };

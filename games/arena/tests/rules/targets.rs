@@ -1,6 +1,6 @@
 //! Sets of targets: where they appear, how they move, how often they come back, and what they say of themselves.
 
-use crate::play::{FIRST, Play, hall};
+use super::play::{FIRST, Play, hall};
 use sametick::{Dice, Layout, Precision};
 use sametick_arena::vector::{Bounds, Vector, length, subtract};
 use sametick_arena::{
@@ -176,7 +176,7 @@ fn a_target_on_a_set_way_is_where_it_should_be_when_it_should_and_begins_again()
             true => [4.0 * seconds, 0.0, 2.0],
             false => [4.0, 4.0 * (seconds - 1.0), 2.0 + 2.0 * (seconds - 1.0)],
         };
-        if seconds < 0.05 || seconds > 1.45 {
+        if !(0.05..=1.45).contains(&seconds) {
             continue;
         }
         let both = targets(&play);
