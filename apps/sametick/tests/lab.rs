@@ -220,10 +220,8 @@ fn two_databases_are_compared_by_what_differs_most_and_by_the_metrics_that_are_n
         .filter_map(|line| line.split(" %").next()?.rsplit(' ').next()?.parse().ok())
         .collect();
     assert!(shares.len() > 10 && shares.is_sorted_by(|one, other| one >= other), "{compared}");
-    assert!(
-        compared.lines().nth(1).is_some_and(|line| line.starts_with("line_delay")),
-        "{compared}"
-    );
+    let first = compared.lines().skip(1).take(4);
+    assert!(first.clone().any(|line| line.starts_with("line_delay")), "{compared}");
     let arguments = ["compare", "one.db", "two.db", "--metrics", "frames,frame_bytes"];
     let some = out(&folder.lab(&arguments));
     assert_eq!(some.lines().count(), 1 + 2 * 2, "{some}");
@@ -378,9 +376,9 @@ fn a_doubtful_shot_of_a_report_is_found_in_the_recording_that_it_links_to() {
     let replay = replay.current_dir(&folder.0).args(["replay", file, "--seek", tick]).output();
     let world = out(&replay.expect("it starts"));
     assert!(world.starts_with(&format!("tick {tick},")), "{world}");
-    for (player, count) in [(0, 0), (1, 2), (2, 2)] {
+    for (player, count) in [(0, 0), (1, 1), (2, 1)] {
         let named = world.matches(&format!(" of player {player}\n")).count();
-        assert_eq!(named, count, "seats and fighters of player {player}: {world}");
+        assert_eq!(named, count, "fighters of player {player}: {world}");
     }
     let again = out(&folder.lab(&["replay", "corner.db", "--trial", "1", "--tick", tick]));
     assert!(again.contains(&format!("sametick replay trial-1.sametick --seek {tick}")), "{again}");

@@ -1,6 +1,7 @@
 //! Figures of a log: a metric over a factor, a line for each level of another, and what they say in sentences.
 
 use crate::analysis::{Analysis, Estimate, estimate};
+use crate::checks::PARTS;
 use crate::experiment::Experiment;
 use crate::log::{Log, LogError};
 use crate::metrics::{self, METRICS, Metric};
@@ -21,6 +22,8 @@ pub(crate) struct Figure {
     metric: &'static Metric,
     over: String,
     series: Option<String>,
+    /// Only of this level of another factor.
+    only: Option<(String, Json)>,
 }
 
 impl Figure {
@@ -52,8 +55,31 @@ impl Figure {
         Ok(metric.zip(over).map(|(metric, over)| {
             let other = factors.iter().find(|name| **name != over).cloned();
             let series = series.or(if said.is_none() { other } else { None });
-            Self { metric, over, series }
+            Self { metric, over, series, only: None }
         }))
+    }
+
+    /// This figure; or, where sessions or kinds of trials differ and it does not tell them apart, one for each.
+    pub(crate) fn apart(self, analysis: &Analysis) -> Vec<Self> {
+        let is_shown = |name: &str| self.over == name || self.series.as_deref() == Some(name);
+        let part = PARTS
+            .into_iter()
+            .find(|name| !is_shown(name) && analysis.factors().iter().any(|f| f == name));
+        let Some(part) = part else { return vec![self] };
+        let level = |level: Json| Self {
+            metric: self.metric,
+            over: self.over.clone(),
+            series: self.series.clone(),
+            only: Some((part.to_owned(), level)),
+        };
+        Self::levels(analysis, part).into_iter().map(level).collect()
+    }
+
+    /// Which part of the experiment it is of, as the beginning of a sentence.
+    fn part(&self) -> String {
+        let part =
+            self.only.as_ref().map(|(name, level)| format!("{} {}: ", words(name), shown(level)));
+        part.unwrap_or_default()
     }
 
     /// The levels of a factor, in their order: numbers by size, names as they come.
@@ -102,15 +128,19 @@ impl Figure {
 
     /// Each unit's mean over all conditions with these levels.
     fn units(
+        &self,
         by_unit: &[BTreeMap<u32, f64>],
         analysis: &Analysis,
         levels: &[(&str, &Json)],
     ) -> BTreeMap<u32, f64> {
         let mut sums: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
         for (met, units) in analysis.conditions.iter().zip(by_unit) {
-            let fits = levels.iter().all(|(name, level)| {
-                met.levels.get(*name).unwrap_or(&Json::Null) == *level
-            });
+            let only = self.only.iter().map(|(name, level)| (name.as_str(), level));
+            let fits = levels
+                .iter()
+                .copied()
+                .chain(only)
+                .all(|(name, level)| met.levels.get(name).unwrap_or(&Json::Null) == level);
             for (unit, number) in units.iter().filter(|_| fits) {
                 let sum = sums.entry(*unit).or_insert((0.0, 0.0));
                 *sum = (sum.0 + number, sum.1 + 1.0);
@@ -142,7 +172,7 @@ impl Figure {
                 if let (Some(factor), Some(level)) = (&self.series, &line) {
                     levels.push((factor, level));
                 }
-                let units = Self::units(&by_unit, analysis, &levels);
+                let units = self.units(&by_unit, analysis, &levels);
                 let numbers: Vec<f64> = units.values().copied().collect();
                 let at = if are_numbers { place.as_f64().unwrap_or(0.0) } else { index as f64 };
                 if let Some(Estimate { mean, interval, units }) = estimate(&numbers) {
@@ -164,7 +194,7 @@ impl Figure {
     /// What dots, whiskers and faint lines are.
     pub(crate) fn caption(&self, plot: &Plot, analysis: &Analysis) -> String {
         let (over, unit) = (self.over.replace('_', " "), &analysis.unit);
-        let mut text = format!("{} over {over}", words(self.metric.name));
+        let mut text = format!("{}{} over {over}", self.part(), words(self.metric.name));
         if let Some(series) = &self.series {
             let _ = write!(text, ", by {}", series.replace('_', " "));
         }
@@ -186,6 +216,7 @@ impl Figure {
         let others = analysis.factors().into_iter().filter(|name| {
             *name != self.over
                 && self.series.as_ref() != Some(name)
+                && self.only.as_ref().is_none_or(|(only, _)| only != name)
                 && Self::levels(analysis, name).len() > 1
         });
         let others: Vec<String> = others.map(|name| name.replace('_', " ")).collect();
@@ -220,17 +251,16 @@ impl Figure {
             if let (Some(factor), Some(line)) = (&self.series, line) {
                 levels.push((factor, line));
             }
-            Self::units(by_unit, analysis, &levels)
+            self.units(by_unit, analysis, &levels)
         };
         let (unit, over) = (self.metric.unit, self.over.replace('_', " "));
         let head = match line {
-            Some(_) => format!(
-                "{}: {}",
-                self.name(analysis, line),
-                self.metric.name.replace('_', " ")
-            ),
+            Some(_) => {
+                format!("{}: {}", self.name(analysis, line), self.metric.name.replace('_', " "))
+            }
             None => words(self.metric.name),
         };
+        let head = self.part() + &head;
         if !places.iter().all(Json::is_number) {
             let means = places.iter().filter_map(|place| {
                 let numbers: Vec<f64> = of(place).into_values().collect();
@@ -295,7 +325,8 @@ pub fn figure(
                 return Err(LogError(format!("{factor:?} is no factor here; there are {known}")));
             }
         }
-        let figure = Figure { metric, over: over.to_owned(), series: series.map(str::to_owned) };
+        let (over, series) = (over.to_owned(), series.map(str::to_owned));
+        let figure = Figure { metric, over, series, only: None };
         let plot = figure.plot(log, &analysis)?;
         if plot.series.iter().all(|series| series.points.is_empty()) {
             return Err(LogError(format!("{name} was not measured in this log")));

@@ -116,23 +116,7 @@ impl Plan {
             return Err(Wrongs::new(found.all).first());
         }
         let mut plan = Self { conditions: Vec::new(), trials: Vec::new() };
-        let parts = Parts::of(experiment);
-        // By session, by combination of levels and by kind of trial.
-        let mut places: Vec<Vec<Vec<usize>>> = Vec::new();
-        for session in &experiment.sessions {
-            let of_levels = |levels: &Vec<Assignment>| {
-                session
-                    .trials
-                    .iter()
-                    .map(|kind| plan.condition(session, levels, kind, parts))
-                    .collect()
-            };
-            places.push(session.conditions.iter().map(of_levels).collect());
-        }
-        if plan.conditions.len() > CONDITIONS_MAX {
-            let what = format!("more than {CONDITIONS_MAX} conditions");
-            return Err(Wrong { line: 1, column: 1, what });
-        }
+        let places = plan.places(experiment)?;
         let mut begins_ms = 0.0;
         for participant in 1..=experiment.participants {
             let mut place = 0;
@@ -190,6 +174,27 @@ impl Plan {
         all.for_each(|settings| settings.kinds = Arc::clone(&kinds));
         arrange(experiment, &mut plan)?;
         Ok(plan)
+    }
+
+    /// The number of each condition: by session, by combination of levels and by kind of trial.
+    fn places(&mut self, experiment: &Experiment) -> Result<Vec<Vec<Vec<usize>>>, Wrong> {
+        let parts = Parts::of(experiment);
+        let mut places: Vec<Vec<Vec<usize>>> = Vec::new();
+        for session in &experiment.sessions {
+            let of_levels = |levels: &Vec<Assignment>| {
+                session
+                    .trials
+                    .iter()
+                    .map(|kind| self.condition(session, levels, kind, parts))
+                    .collect()
+            };
+            places.push(session.conditions.iter().map(of_levels).collect());
+        }
+        if self.conditions.len() > CONDITIONS_MAX {
+            let what = format!("more than {CONDITIONS_MAX} conditions");
+            return Err(Wrong { line: 1, column: 1, what });
+        }
+        Ok(places)
     }
 
     fn condition(

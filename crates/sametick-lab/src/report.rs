@@ -63,7 +63,7 @@ pub fn report_with(log: &Log, command: &str, recordings: Option<&str>) -> Result
         escaped(&head.question)
     );
     let figure = Figure::choose(log, &analysis, experiment.as_ref())?;
-    let trials = analysis.trials();
+    let figures = figure.map(|figure| figure.apart(&analysis)).unwrap_or_default();
     if head.done < head.planned {
         let (done, planned) = (head.done, head.planned);
         let _ = writeln!(
@@ -71,13 +71,13 @@ pub fn report_with(log: &Log, command: &str, recordings: Option<&str>) -> Result
             "<p class=\"answer\">Incomplete: {done} of {planned} trials are here.</p>"
         );
     }
-    if let Some(figure) = &figure {
+    for figure in &figures {
         for answer in figure.answers(log, &analysis)? {
             let _ = writeln!(page, "<p class=\"answer\">{}</p>", escaped(&answer));
         }
     }
-    page.push_str("<div class=\"first\">\n");
-    if let Some(figure) = &figure {
+    page.push_str("<div class=\"first\"><div>\n");
+    for figure in &figures {
         let plot = figure.plot(log, &analysis)?;
         if plot.series.iter().any(|series| !series.points.is_empty()) {
             let (picture, caption) = (plot.svg(), figure.caption(&plot, &analysis));
@@ -88,39 +88,20 @@ pub fn report_with(log: &Log, command: &str, recordings: Option<&str>) -> Result
     let (verdict, lines) = asked(log)?;
     match &experiment {
         Some(experiment) if !log.codes()?.is_empty() => {
-            page.push_str("</div>\n");
+            page.push_str("</div></div>\n");
             page.push_str(&people::section(log, experiment)?);
         }
         _ => {
             let _ = write!(
                 page,
-                "<aside><h2>Did we get what we asked?</h2><p>{verdict}</p></aside></div>\n{lines}"
+                "</div><aside><h2>Did we get what we asked?</h2><p>{verdict}</p></aside></div>\n{lines}"
             );
         }
     }
     if let Some(experiment) = &experiment {
         page.push_str(&expected(&outcomes(experiment, log)?));
     }
-    let clock = if head.real > 0 { "over sockets, in real time" } else { "in virtual time" };
-    let sql = "SELECT COUNT(*) FROM trial WHERE is_practice";
-    let practice: i64 = log.connection.query_row(sql, [], |row| row.get(0))?;
-    let left_out = match practice {
-        0 => String::new(),
-        practice => format!("Left out: {practice} trials, as practice. "),
-    };
-    let _ = writeln!(
-        page,
-        "<h2>This run</h2><p>{trials} trials that count of {}, {clock}, {} {}s, {} log rows dropped. {left_out}Build: {}. \
-         Seed {}. Configuration {}. Run it again: <code>{}</code></p>",
-        head.planned,
-        analysis.units,
-        escaped(&analysis.unit),
-        head.dropped,
-        escaped(&head.build),
-        head.seed,
-        escaped(&head.hash),
-        escaped(command)
-    );
+    page.push_str(&this_run(log, &head, &analysis, command)?);
     page.push_str(&tables(log, &analysis)?);
     page.push_str(&doubtful(log, recordings)?);
     let _ = write!(
@@ -130,6 +111,34 @@ pub fn report_with(log: &Log, command: &str, recordings: Option<&str>) -> Result
         codebook()
     );
     Ok(page)
+}
+
+fn this_run(
+    log: &Log,
+    head: &Head,
+    analysis: &Analysis,
+    command: &str,
+) -> Result<String, LogError> {
+    let clock = if head.real > 0 { "over sockets, in real time" } else { "in virtual time" };
+    let sql = "SELECT COUNT(*) FROM trial WHERE is_practice";
+    let practice: i64 = log.connection.query_row(sql, [], |row| row.get(0))?;
+    let left_out = match practice {
+        0 => String::new(),
+        practice => format!("Left out: {practice} trials, as practice. "),
+    };
+    Ok(format!(
+        "<h2>This run</h2><p>{} trials that count of {}, {clock}, {} {}s, {} log rows dropped. {left_out}Build: {}. \
+         Seed {}. Configuration {}. Run it again: <code>{}</code></p>\n",
+        analysis.trials(),
+        head.planned,
+        analysis.units,
+        escaped(&analysis.unit),
+        head.dropped,
+        escaped(&head.build),
+        head.seed,
+        escaped(&head.hash),
+        escaped(command)
+    ))
 }
 
 fn head(log: &Log) -> Result<Head, LogError> {

@@ -205,4 +205,5 @@ fn what_sessions_say_is_never_averaged_with_what_others_say() {
     assert!(outcomes.iter().all(|outcome| outcome.holds), "{outcomes:#?}");
     let page = report(&log, "").expect("a page");
     assert!(page.contains("ping 0 ms, slow") && page.contains("ping 0 ms, fast"), "both");
+    assert_eq!(page.matches("<figcaption>Session ").count(), 2, "a figure for each");
 }
