@@ -1,5 +1,5 @@
-//! Whose hands play, with which keys, and in which order they meet the sessions: what FPSci keeps in its files of users,
-//! keys and states.
+//! Whose hands play, with which keys, and in which order they meet the sessions: what FPSci keeps in its files of
+//! users, keys and states.
 
 use crate::experiment::{Experiment, Session};
 use crate::scan::{Scan, Source};

@@ -193,7 +193,7 @@ fn no_interval_shrinks_when_every_shot_is_stored_twice() {
     let columns = "trial, tick, ordinal + 1000, time_ms, player, pellets, pellets_hit, aimed, seen, present, \
         hit, rewound_ms, \
                    shown_x, shown_y, shown_z, own_x, own_y, own_z, served_x, served_y, served_z, \
-                   is_behind_cover, lead_m, lead_rewound_m";
+                   is_behind_cover, lead_m, lead_rewound_m, target, aimed_target, aim_error";
     log.connection
         .execute(&format!("INSERT INTO shot SELECT {columns} FROM shot"), [])
         .expect("twice");

@@ -105,13 +105,15 @@ fn queries_of_fpsci_analyses_run_on_the_views() {
     // Hit rate as destroy / (destroy + miss), reaction times by julianday, windows of trials by time.
     let rate = "SELECT 1.0 * SUM(event = 'destroy') / SUM(event IN ('destroy', 'miss')) FROM Player_Action";
     assert!((0.001..=1.0).contains(&number(rate)));
-    let reaction = "SELECT AVG((julianday(a.time) - julianday(g.spawn_time)) * 86400) FROM Targets g JOIN Player_Action a \
-        ON a.target_id = g.target_id AND a.trial = g.trial WHERE a.event = 'destroy'";
+    let reaction = "SELECT AVG((julianday(a.time) - julianday(g.spawn_time)) * 86400) FROM Targets g JOIN \
+        Player_Action a ON a.target_id = g.target_id AND a.trial = g.trial WHERE a.event = 'destroy'";
     assert!((0.05..8.0).contains(&number(reaction)), "{} s", number(reaction));
-    let inside = "SELECT COUNT(*) * 1.0 FROM Target_Trajectory p JOIN Trials t ON p.time BETWEEN t.start_time AND t.end_time";
+    let inside = "SELECT COUNT(*) * 1.0 FROM Target_Trajectory p JOIN Trials t ON p.time BETWEEN \
+        t.start_time AND t.end_time";
     assert_eq!(number(inside), number("SELECT COUNT(*) * 1.0 FROM target_state"));
-    let types = "SELECT COUNT(*) * 1.0 FROM Target_Types WHERE (target_type = 'near' AND min_ecc_h = 5 AND max_ecc_h = 25 \
-        AND min_ecc_v = 0 AND max_ecc_v = 5 AND dest_space = 'player' AND motion_type = 'gliding') OR target_type = 'path'";
+    let types = "SELECT COUNT(*) * 1.0 FROM Target_Types WHERE (target_type = 'near' AND min_ecc_h = 5 AND \
+        max_ecc_h = 25 AND min_ecc_v = 0 AND max_ecc_v = 5 AND dest_space = 'player' AND motion_type = 'gliding') \
+        OR target_type = 'path'";
     assert_eq!(number(types), 2.0);
     let totals = "SELECT COUNT(*) * 1.0 FROM Trials WHERE total_targets NOT IN (4, -1) OR destroyed_targets < 0 \
         OR destroyed_targets > 4 AND total_targets = 4 OR pretrial_duration NOT BETWEEN 0.28 AND 0.92";

@@ -212,8 +212,8 @@ fn angle(dice: &mut Dice, range: [f32; 2], is_symmetric: bool) -> f32 {
 }
 
 impl Target {
-    /// Takes in by whose view it appears, when it is time; whether there is one. Where one looks counts when the round's
-    /// first target appears, and from where one looks each time.
+    /// Takes in by whose view it appears, when it is time; whether there is one. Where one looks counts when the
+    /// round's first target appears, and from where one looks each time.
     fn see(&mut self, round: &Round, tick: u32) -> bool {
         let Some((eye, view)) = round.view.filter(|_| tick >= self.back_at) else { return false };
         self.eye = eye;

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 /// What is imported.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Options {
-    /// FPSci's experiment file, often experimentconfig.Any, with those of users, states and keys; or a startup file, which
-    /// names them
+    /// FPSci's experiment file, often experimentconfig.Any, with those of users, states and keys; or a startup
+    /// file, which names them
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// Where ours goes; without it FILE.toml beside the first file. Of a startup file, the folder

@@ -84,8 +84,8 @@ pub struct TargetKind {
     pub away_seconds: f32,
     /// How many hits it takes; none is a map's own target, which has points of health.
     pub hits: Option<u8>,
-    /// When it is where, again and again; then nothing else is said of its motion. In the player's space forwards, to the
-    /// left and up from the eye.
+    /// When it is where, again and again; then nothing else is said of its motion. In the player's space forwards, to
+    /// the left and up from the eye.
     pub way: Vec<(f32, Vector)>,
     /// Where it appears instead of by somebody's view.
     pub spawn_bounds: Option<Bounds>,
