@@ -6,6 +6,7 @@
 
 mod costs;
 mod file;
+mod float;
 mod known;
 pub(crate) mod part;
 mod plan;

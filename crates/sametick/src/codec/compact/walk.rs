@@ -1,9 +1,9 @@
 //! The one walk over a snapshot that writing, reading, training and explaining share: it says what is
 //! coded, in which order, with what known. Which way the values go is the port's business.
 
+use super::float::float;
 use super::known::{Entity, KEYS, Recent, class, distance, feature as f, place_of, scaled};
-use super::plan::{Float, Integer, Mode, NONE, Numbers, Wraps, float_range, from_order, to_order};
-use super::range::RAW_BITS_MAX;
+use super::plan::{Float, Integer, Mode, NONE, Numbers, Wraps};
 use super::records::{Past, Records};
 use super::space::{Motion, Rumour, Space};
 use super::tables::{Tables, WordTables};
@@ -683,41 +683,4 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
 /// How many chunks a set has up to its last member.
 fn used(slots: &Slots) -> usize {
     slots.chunks().iter().rposition(|chunk| *chunk != 0).map_or(0, |last| last + 1)
-}
-
-/// What a float is beyond its number, most often nothing.
-fn float<P: Port>(
-    port: &mut P,
-    entity: &Entity<'_>,
-    word: usize,
-    (nearest, number): (u32, i32),
-    mode: Mode,
-) -> u32 {
-    let Mode::Float { shift, times } = mode else { return nearest };
-    let truth = entity.truth.map_or(0, |truth| truth[word]);
-    let about = |part| Subject { kind: Some(entity.kind), part };
-    let mut known = entity.known;
-    known[f::VALUE] = i32::from(mode.word(mode.number(entity.base[word])) == entity.base[word]);
-    let part = Part::OnGrid(word as u8);
-    if port.flag(about(part), &entity.tables.words[word].on_grid, &known, truth == nearest) {
-        return nearest;
-    }
-    let Some((first, more)) = float_range(number, shift, times) else {
-        port.fail();
-        return nearest;
-    };
-    let index = to_order(truth).wrapping_sub(first);
-    let mut left = u32::BITS - more.leading_zeros();
-    let mut read = 0;
-    while left > 0 {
-        let bits = left.min(RAW_BITS_MAX);
-        left -= bits;
-        let piece = index >> left & ((1 << bits) - 1);
-        read = read << bits | port.raw(about(Part::OffGrid(word as u8)), bits, piece);
-    }
-    let value = from_order(first.wrapping_add(read));
-    if read > more || value == nearest {
-        port.fail();
-    }
-    value
 }
