@@ -196,8 +196,8 @@ impl Log {
         })
     }
 
-    /// Writes the attempt at a trial that was played to its end, in the place of an earlier one if there is one; with it
-    /// its number, how long it waited, and what the experimenter changed.
+    /// Writes the attempt at a trial that was played to its end, in the place of an earlier one if there is one; with
+    /// it its number, how long it waited, who sat where, and what the experimenter changed.
     pub fn add_played(
         &self,
         start: &Start,

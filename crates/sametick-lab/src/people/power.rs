@@ -40,8 +40,8 @@ pub struct Power {
     pub shares: Vec<(usize, f64)>,
 }
 
-/// What drawing participants of a pilot again says about studies of these sizes. The effect is taken to be as large as in
-/// the pilot; a small pilot knows it badly.
+/// What drawing participants of a pilot again says about studies of these sizes. The effect is taken to be as large as
+/// in the pilot; a small pilot knows it badly.
 pub fn power(log: &Log, metric: &str, by: &str, sizes: &[usize]) -> Result<Power, LogError> {
     let Some(metric) = metrics::find(metric) else {
         let meant = meant(metric, METRICS.iter().map(|metric| metric.name));

@@ -101,8 +101,8 @@ pub struct Start {
     pub group: u32,
     /// Which attempt, from 1.
     pub attempt: u32,
-    /// With the settings that hold now: the experimenter's changes and a staircase's level are in them. Nothing is taken
-    /// off a line's floor.
+    /// With the settings that hold now: the experimenter's changes and a staircase's level are in them. A line's floor
+    /// is not taken off.
     pub trial: Trial,
     /// Who sits where: the seat, its player's number from 1, and its role.
     pub seats: Vec<(SeatId, u32, Option<String>)>,
