@@ -272,17 +272,20 @@ fn a_pair_plays_to_the_end_though_one_drops_out_in_the_middle() {
     assert_eq!(count(&log, "SELECT COUNT(*) FROM question WHERE answer <> ''"), 4);
     assert_eq!(count(&log, "SELECT COUNT(*) FROM player WHERE role = 'person'"), 4);
     assert_eq!(count(&log, "SELECT COUNT(*) FROM player WHERE role = 'bot' AND joined"), 2);
-    // What was asked is about what there was, and twice as much of it in one as in the other.
-    let ping = |trial: &str, what: &str| {
-        let sql = format!("SELECT SUM({what}) / 2 FROM line WHERE trial = {trial} AND player < 3");
-        log.connection.query_row(&sql, [], |row| row.get::<_, f64>(0)).expect("a number")
-    };
-    for trial in ["1", "2"] {
-        let (asked, achieved) = (ping(trial, "asked_delay_ms"), ping(trial, "delay_ms"));
-        assert!((asked - achieved).abs() < 60.0, "trial {trial}: {asked} {achieved}");
+    // Nobody had less than was asked for; whoever had much more, because this machine is busy, is flagged.
+    let sql = "SELECT l.trial, l.player, SUM(l.asked_delay_ms), SUM(l.delay_ms), MIN(l.packets), \
+               (SELECT COUNT(*) FROM trial_flag f WHERE f.trial = l.trial AND f.flag = 'ping') \
+               FROM line l WHERE l.player < 3 GROUP BY l.trial, l.player ORDER BY l.trial";
+    let mut lines = log.connection.prepare(sql).expect("lines");
+    let lines = lines
+        .query_map([], |row| Ok([row.get::<_, f64>(2)?, row.get(3)?, row.get(4)?, row.get(5)?]));
+    let lines: Vec<[f64; 4]> = lines.expect("rows").map(|row| row.expect("a row")).collect();
+    assert_eq!(lines.iter().map(|line| line[0]).collect::<Vec<_>>(), [60.0, 60.0, 120.0, 120.0]);
+    for [asked, achieved, packets, flags] in lines {
+        assert!(achieved > asked - 15.0, "asked {asked}, achieved {achieved}");
+        assert!(achieved < asked + 120.0 || flags > 0.0, "asked {asked}, achieved {achieved}");
+        assert!(packets > 0.0);
     }
-    assert!(ping("2", "asked_delay_ms") - ping("1", "asked_delay_ms") > 59.0);
-    assert!(ping("2", "delay_ms") > ping("1", "delay_ms") + 20.0);
     let recordings = folder.0.join("pair.db.recordings");
     assert!(recordings.join("trial-1.sametick").is_file());
     let personal = "SELECT COUNT(*) FROM event WHERE detail LIKE '%127.0.0.1%'";

@@ -1,5 +1,5 @@
-//! `lab attend`: a participant without a screen, on the road that pages take: it asks over HTTP, and plays as a bot over
-//! UDP at the table that it is sent to. It answers questions by dice.
+//! `lab attend`: a participant without a screen, on the road that pages take: it asks over HTTP, and plays as a bot
+//! over UDP at the table that it is sent to. It answers questions by dice.
 
 use crate::content::Shelf;
 use crate::crew::player::{Player, Start};

@@ -48,34 +48,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         once: true,
         json: false,
     })?;
-    let (base, codes) = (host.address().to_owned(), host.codes());
-    let grounds = Grounds::default();
-    let done = std::thread::scope(|scope| -> anyhow::Result<Vec<Done>> {
-        let attend = |(index, code): (usize, &String)| {
-            let seed = options.seed.wrapping_add(index as u64);
-            let mut attending = Attending::new(&base, code, seed, options.skill, grounds.clone());
-            let stop = &stop;
-            scope.spawn(move || {
-                let done = attending.attend(stop);
-                if done.is_err() {
-                    // Nobody else can come to an end then.
-                    stop.ask();
-                }
-                done
-            })
-        };
-        let all: Vec<_> = codes.iter().enumerate().map(attend).collect();
-        let hosted = host.run(&stop, true);
-        if hosted.is_err() {
-            stop.ask();
-        }
-        let join = |thread: std::thread::ScopedJoinHandle<'_, anyhow::Result<Done>>| {
-            thread.join().map_err(|_| anyhow!("a participant panicked"))?
-        };
-        let done = all.into_iter().map(join).collect::<Vec<_>>();
-        hosted?;
-        done.into_iter().collect()
-    })?;
+    let participants = host.codes().len();
+    let done = attend_all(&host, options, &stop)?;
     if stop.is_asked() {
         bail!("stopped: run the same again to go on");
     }
@@ -92,7 +66,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let seconds = begun.elapsed().as_secs_f64();
     if options.json {
         let told = json!({
-            "participants": codes.len(),
+            "participants": participants,
             "trials": trials,
             "answers": answers,
             "orders": orders,
@@ -104,8 +78,39 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     }
     crate::print(&format!(
         "{} participants, {trials} trials, {answers} answers in {seconds:.0} s\nwrote {} and {}\n",
-        codes.len(),
+        participants,
         database.display(),
         output.display()
     ))
+}
+
+/// Has every seat taken by a participant without a screen; the host runs here until all are through.
+fn attend_all(host: &Host, options: &Options, stop: &Stop) -> anyhow::Result<Vec<Done>> {
+    let (base, codes) = (host.address().to_owned(), host.codes());
+    let grounds = Grounds::default();
+    std::thread::scope(|scope| -> anyhow::Result<Vec<Done>> {
+        let attend = |(index, code): (usize, &String)| {
+            let seed = options.seed.wrapping_add(index as u64);
+            let mut attending = Attending::new(&base, code, seed, options.skill, grounds.clone());
+            scope.spawn(move || {
+                let done = attending.attend(stop);
+                if done.is_err() {
+                    // Nobody else can come to an end then.
+                    stop.ask();
+                }
+                done
+            })
+        };
+        let all: Vec<_> = codes.iter().enumerate().map(attend).collect();
+        let hosted = host.run(stop, true);
+        if hosted.is_err() {
+            stop.ask();
+        }
+        let join = |thread: std::thread::ScopedJoinHandle<'_, anyhow::Result<Done>>| {
+            thread.join().map_err(|_| anyhow!("a participant panicked"))?
+        };
+        let done = all.into_iter().map(join).collect::<Vec<_>>();
+        hosted?;
+        done.into_iter().collect()
+    })
 }

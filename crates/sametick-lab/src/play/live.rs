@@ -198,7 +198,7 @@ impl Sitting {
         self.asked_loss = both.map(|(_, loss)| loss);
         let is_asked = says_delay(settings, self.person.player, at_ms);
         self.asked_ms = is_asked.then_some(both[0].0 + both[1].0);
-        // Nobody knows how a line's own time falls on its two ways: half each, as far as there is anything to take from.
+        // Nobody knows how a line's own time falls on its two ways: half each, as far as there is any to take from.
         let floor = Span::from_millis_f64(self.person.floor_ms.max(0.0));
         let from_up = up.delay.min(floor / 2);
         let from_down = down.delay.min(floor - from_up);
@@ -435,5 +435,38 @@ impl Match<'_> {
             self.meter.carrier.wait(until.max(now + STEP_LEAST));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::lines::conditions;
+    use super::*;
+    use crate::{Experiment, Plan};
+
+    fn added(settings: &str, floor_ms: f64) -> (Option<f64>, [f64; 2]) {
+        let text = format!("question = \"?\"\n[settings]\n{settings}");
+        let experiment = Experiment::read(&text, ".".as_ref(), false).unwrap();
+        let settings = Plan::new(&experiment).unwrap().trials[0].settings.clone();
+        let way = |is_up| conditions(&settings, ".".as_ref(), 1, is_up, 0.0).unwrap();
+        let person = Person { player: 1, client_id: 1, floor_ms };
+        let mut sitting = Sitting::new(person, Time::ZERO);
+        let both = sitting.ask(&settings, [way(true), way(false)], 0.0);
+        (sitting.asked_ms, both.map(|way| way.delay.as_millis_f64()))
+    }
+
+    #[test]
+    fn a_line_gets_what_is_missing_to_what_was_asked_and_no_more() {
+        assert_eq!(added("ping = \"100 ms\"", 38.0), (Some(100.0), [31.0, 31.0]));
+        assert_eq!(added("ping = \"100 ms\"", 0.0), (Some(100.0), [50.0, 50.0]));
+        // Below the floor nothing can be taken away.
+        assert_eq!(added("ping = \"20 ms\"", 38.0), (Some(20.0), [0.0, 0.0]));
+        // What one way has too little of is taken from the other.
+        let uneven = "delay_up = \"0 ms\"\ndelay_down = \"100 ms\"";
+        assert_eq!(added(uneven, 20.0), (Some(100.0), [0.0, 80.0]));
+        let uneven = "delay_up = \"100 ms\"\ndelay_down = \"4 ms\"";
+        assert_eq!(added(uneven, 20.0), (Some(104.0), [84.0, 0.0]));
+        // Unsaid is no condition.
+        assert_eq!(added("loss = \"1 %\"", 38.0), (None, [0.0, 0.0]));
     }
 }

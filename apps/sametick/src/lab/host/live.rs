@@ -1,5 +1,5 @@
-//! The experimenter's page: everyone's state, what is asked and achieved, and what the experimenter does about it. Scores
-//! are not shown, and conditions only as letters until one is looked at, which is logged.
+//! The experimenter's page: everyone's state, what is asked and achieved, and what the experimenter does about it.
+//! Scores are not shown, and conditions only as letters until one is looked at, which is logged.
 
 use super::desk::{Answer, Desk, Errors, text};
 use super::state::unix_ms;
