@@ -44,7 +44,11 @@ impl Part {
         let name = path.rsplit('/').next().unwrap_or(path);
         match path.contains("theatre") {
             true => Self::Theatre,
-            false if ["lab", "live", "elements", "people"].iter().any(|of| name.starts_with(of)) => Self::Lab,
+            false
+                if ["lab", "live", "elements", "people"].iter().any(|of| name.starts_with(of)) =>
+            {
+                Self::Lab
+            }
             false => Self::Play,
         }
     }
@@ -260,9 +264,13 @@ mod tests {
         for path in folders.iter().chain(&["xtask/src/e2e", FOLDER]) {
             fs::create_dir_all(root.join(path)).unwrap();
         }
-        for file in
-            ["apps/web/a.css", "apps/web/theatre.css", "apps/web/lab.css", "xtask/src/e2e/people.rs", "xtask/src/e2e/screens.rs"]
-        {
+        for file in [
+            "apps/web/a.css",
+            "apps/web/theatre.css",
+            "apps/web/lab.css",
+            "xtask/src/e2e/people.rs",
+            "xtask/src/e2e/screens.rs",
+        ] {
             fs::write(root.join(file), "one").unwrap();
         }
         for name in GROUPS.iter().flat_map(|group| group.pictures) {

@@ -21,6 +21,7 @@ use crate::session::{Session, Standing, named_content};
 use crate::settings::Settings;
 use crate::sound::Speakers;
 use crate::spectator::Spectator;
+use lab::Lab;
 use sametick::health::{Health, Link, Work};
 use sametick::secure::ClientToken;
 use sametick::{EntityId, PlayerId, Span, Text, Tick, Time, World};
@@ -28,7 +29,6 @@ use sametick_arena::vector::Vector;
 use sametick_arena::{Command, Entity, Event, Fighter, Weapon};
 use sametick_links::Clock;
 use sametick_links::browser::BrowserRandom;
-use lab::Lab;
 use trial::Trial;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{HtmlCanvasElement, WebGl2RenderingContext as Gl, WebGlContextAttributes};
@@ -107,15 +107,8 @@ impl App {
     pub(crate) fn new() -> Result<Self, JsValue> {
         let window = web_sys::window().ok_or("there is no window")?;
         let document = window.document().ok_or("there is no document")?;
-        let (mut settings, mut problems) = (Settings::default(), Vec::new());
         let address = window.location().search().unwrap_or_default();
-        let kept = storage().and_then(|storage| storage.get_item(STORED).ok().flatten());
-        // What an older page has kept and this one does not know is no concern of the player's.
-        kept.iter().for_each(|kept| _ = settings.read(kept));
-        problems.extend(settings.read(&address));
-        if settings.is_lab {
-            settings = settings.for_participant();
-        }
+        let (settings, problems) = chosen(&address);
         let canvas: HtmlCanvasElement =
             document.get_element_by_id("view").ok_or("there is no canvas")?.dyn_into()?;
         let wishes = WebGlContextAttributes::new();
@@ -569,6 +562,17 @@ impl App {
         }
         [width as i32, height as i32]
     }
+}
+
+/// What was kept, and what the page's address asks for; and what is wrong with that.
+fn chosen(address: &str) -> (Settings, Vec<String>) {
+    let mut settings = Settings::default();
+    let kept = storage().and_then(|storage| storage.get_item(STORED).ok().flatten());
+    // What an older page has kept and this one does not know is no concern of the player's.
+    kept.iter().for_each(|kept| _ = settings.read(kept));
+    let problems = settings.read(address);
+    let settings = if settings.is_lab { settings.for_participant() } else { settings };
+    (settings, problems)
 }
 
 /// Under which name the way back is kept, for a reload.

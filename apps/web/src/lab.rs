@@ -181,9 +181,13 @@ mod tests {
     #[test]
     fn no_more_pictures_are_drawn_than_asked_for_and_no_fewer_than_the_display_can() {
         assert_eq!(drawn(60.0, None), 600);
-        for (display, rate, wanted) in
-            [(60.0, 30.0, 300), (60.0, 60.0, 600), (144.0, 60.0, 600), (240.0, 120.0, 1200), (60.0, 240.0, 600)]
-        {
+        for (display, rate, wanted) in [
+            (60.0, 30.0, 300),
+            (60.0, 60.0, 600),
+            (144.0, 60.0, 600),
+            (240.0, 120.0, 1200),
+            (60.0, 240.0, 600),
+        ] {
             let got = drawn(display, Some(rate));
             assert!(got.abs_diff(wanted) <= 2, "{rate} of {display}: {got}, not {wanted}");
         }
@@ -228,7 +232,10 @@ mod tests {
         second.input();
         let figures = second.take();
         assert_eq!((figures.frames, figures.inputs), (20, 1));
-        assert!((figures.frame_ms - 25.2).abs() < 1e-9 && figures.frame_ms_95 == 16.0, "{figures:?}");
+        assert!(
+            (figures.frame_ms - 25.2).abs() < 1e-9 && figures.frame_ms_95 == 16.0,
+            "{figures:?}"
+        );
         (0..4).for_each(|_| second.frame(Span::millis(100)));
         assert_eq!(second.take().frame_ms_95, 100.0);
         assert_eq!(second.take(), Figures::default(), "nothing is counted twice");
