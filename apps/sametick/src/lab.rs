@@ -3,6 +3,7 @@
 mod attend;
 mod host;
 mod imports;
+mod power;
 mod rehearse;
 mod replays;
 mod sockets;
@@ -13,6 +14,7 @@ use clap::{Args, Subcommand, ValueEnum, value_parser};
 use sametick_lab::{
     Experiment, Format, How, Log, NewCarrier, Outcome, Plan, Progress, Simulated, compare, figure,
     metrics_table, outcomes, read_file, report_with, run, settings_table, starting_file,
+    starting_file_for_people,
 };
 use serde_json::{Value, json};
 use std::io::{IsTerminal, Write};
@@ -25,6 +27,10 @@ pub(crate) const EXAMPLES: &str = "Examples:
   sametick lab check ping.toml                       what will run, and for how long
   sametick lab run ping.toml                         runs it in virtual time, into ping.db
   sametick lab report ping.db -o ping.html           question, answer, figure
+  sametick lab new --people fair.toml                a file for a study with people
+  sametick lab power pilot.db --metric accuracy --by ping    how many participants it takes
+  sametick lab rehearse pairs.toml                   a study of people, with bots in their places
+  sametick lab host pairs.toml --page 0.0.0.0:4080   the study: links for participants, a page for the experimenter
   sametick lab import experimentconfig.Any           FPSci's experiment, as a file of ours
   sametick lab verify experiments --quick --json     the papers' evaluations, at a reduced size";
 
@@ -35,6 +41,9 @@ pub(crate) enum Lab {
     New {
         /// Where
         file: PathBuf,
+        /// For a study with people
+        #[arg(long)]
+        people: bool,
     },
     /// Say what a file will run, or what is wrong with it
     Check {
@@ -112,6 +121,8 @@ pub(crate) enum Lab {
         /// The other
         other: PathBuf,
     },
+    /// Say how many participants a study needs, from a pilot
+    Power(power::Options),
     /// List every setting of a file, and every metric
     List,
 }
@@ -181,7 +192,7 @@ fn shard(text: &str) -> Result<(u32, u32), String> {
 
 pub(crate) fn run_lab(lab: &Lab) -> anyhow::Result<()> {
     match lab {
-        Lab::New { file } => new(file),
+        Lab::New { file, people } => new(file, *people),
         Lab::Check { file } => check(file),
         Lab::Import(options) => imports::run(options),
         Lab::Run(running) => run_one(running),
@@ -192,9 +203,10 @@ pub(crate) fn run_lab(lab: &Lab) -> anyhow::Result<()> {
         Lab::Report { database, output, recordings, folder } => {
             let log = Log::read(database)?;
             let command = log.command()?;
-            let beside = match recordings {
-                true => replays::beside(&log, output, folder)?,
-                false => None,
+            let beside = match (replays::kept_for(database, output), recordings) {
+                (Some(kept), _) => Some(kept),
+                (None, true) => replays::beside(&log, output, folder)?,
+                (None, false) => None,
             };
             write(output, &report_with(&log, &command, beside.as_deref())?)?;
             crate::print(&format!("wrote {}\n", output.display()))
@@ -217,6 +229,7 @@ pub(crate) fn run_lab(lab: &Lab) -> anyhow::Result<()> {
         Lab::Compare { one, other } => {
             crate::print(&compare(&Log::read(one)?, &Log::read(other)?)?)
         }
+        Lab::Power(options) => power::run(options),
         Lab::List => crate::print(&format!("{}\n{}", settings_table(), metrics_table())),
     }
 }
@@ -229,11 +242,11 @@ fn write_bytes(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     std::fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
 }
 
-fn new(file: &Path) -> anyhow::Result<()> {
+fn new(file: &Path, has_people: bool) -> anyhow::Result<()> {
     if file.exists() {
         bail!("{} is there already: choose another name", file.display());
     }
-    write(file, &starting_file())?;
+    write(file, &if has_people { starting_file_for_people() } else { starting_file() })?;
     crate::print(&format!("wrote {0}; now: sametick lab check {0}\n", file.display()))
 }
 
@@ -252,7 +265,11 @@ fn check(file: &Path) -> anyhow::Result<()> {
     let mut text = format!("{}\n", experiment.question);
     let each = match experiment.participants {
         1 => format!("{} repetitions", experiment.repetitions),
-        people => format!("{people} participants x {} repetitions", experiment.repetitions),
+        units => {
+            let pairs = experiment.people.as_ref().is_some_and(|people| people.group > 1);
+            let of = if pairs { "groups" } else { "participants" };
+            format!("{units} {of} x {} repetitions", experiment.repetitions)
+        }
     };
     text += &format!(
         "{} conditions x {each}: {} trials, {} of play, about {} in virtual time on {} cores\n",
@@ -272,6 +289,9 @@ fn check(file: &Path) -> anyhow::Result<()> {
     }
     if plan.conditions.len() > SHOWN {
         text += &format!("  and {} more\n", plan.conditions.len() - SHOWN);
+    }
+    if let Some(people) = &experiment.people {
+        text += &people.explain(&experiment, &plan);
     }
     text += &format!("{} expectations\n", experiment.expectations.len());
     for program in experiment.programs() {

@@ -106,6 +106,6 @@ pub use run::{How, Progress, QUEUE_TRIALS_MAX, Ran, read_file, run};
 pub use schema::SCHEMA_VERSION;
 pub use settings::{Assignment, Change, Otherwise, PLAYERS_MAX, Row, SETTINGS, Scope, Settings};
 pub use square::Order;
-pub use starting::{metrics_table, settings_table, starting_file};
+pub use starting::{metrics_table, settings_table, starting_file, starting_file_for_people};
 pub use value::{Kind, Value};
 pub use wrong::Wrong;

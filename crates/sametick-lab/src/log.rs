@@ -216,6 +216,9 @@ impl Log {
         let quick = if is_quick { " --quick" } else { "" };
         let clock = if real > 0 { " --real-time" } else { "" };
         let path = self.path.file_name().unwrap_or_default().to_string_lossy();
+        if !self.codes()?.is_empty() {
+            return Ok(format!("sametick lab host {file} --db {path}"));
+        }
         Ok(format!("sametick lab run {file}{quick}{clock} -o {path}"))
     }
 

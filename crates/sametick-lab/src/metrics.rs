@@ -456,19 +456,19 @@ pub const METRICS: &[Metric] = &[
     },
     Metric {
         name: "rating",
-        unit: "",
+        unit: "points",
         help: "What participants answered to the first question that is a rating and asked after each trial: the mean.",
         sql: rating!("0"),
     },
     Metric {
         name: "rating_2",
-        unit: "",
+        unit: "points",
         help: "The same of the second such question.",
         sql: rating!("1"),
     },
     Metric {
         name: "rating_3",
-        unit: "",
+        unit: "points",
         help: "The same of the third such question.",
         sql: rating!("2"),
     },

@@ -6,6 +6,7 @@ use crate::expectations::{Outcome, outcomes};
 use crate::experiment::Experiment;
 use crate::log::{Log, LogError};
 use crate::metrics::{self, METRICS, Metric};
+use crate::people;
 use crate::plot::{Plot, Series, escaped, panels};
 use crate::schema::TABLES;
 use crate::settings;
@@ -83,7 +84,12 @@ pub fn report_with(log: &Log, command: &str, recordings: Option<&str>) -> Result
             let _ = writeln!(page, "<figure>{}</figure>", plot.svg());
         }
     }
-    page.push_str(&asked(log)?);
+    match &experiment {
+        Some(experiment) if !log.codes()?.is_empty() => {
+            page.push_str(&people::section(log, experiment)?)
+        }
+        _ => page.push_str(&asked(log)?),
+    }
     if let Some(experiment) = &experiment {
         page.push_str(&expected(&outcomes(experiment, log)?));
     }

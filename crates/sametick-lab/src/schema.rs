@@ -355,6 +355,19 @@ pub(crate) const TABLES: &[Table] = &[
         key: "seat",
     },
     Table {
+        name: "sitting",
+        help: "Which participant was which player in a trial, and what was asked of its line in all.",
+        columns: &[
+            ("trial", INTEGER, "which trial"),
+            ("seat", INTEGER, "who"),
+            ("player", INTEGER, "which player that was"),
+            ("role", TEXT, "in which role, if there are roles"),
+            ("asked_ms", REAL, "round trip asked, floor included; empty if nothing was asked"),
+            ("asked_loss", REAL, "share lost each way that was asked, 0 to 1"),
+        ],
+        key: "trial, seat",
+    },
+    Table {
         name: "event",
         help: "All that happened in a study with people, in order: whoever reads it again has the study.",
         columns: &[

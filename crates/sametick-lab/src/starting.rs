@@ -5,6 +5,7 @@ use crate::settings::{Otherwise, SETTINGS, Scope};
 use std::fmt::Write;
 
 const BEGINNING: &str = include_str!("starting.toml");
+const PEOPLE: &str = include_str!("starting_people.toml");
 
 /// A file to begin with: it runs as it is, and names every setting.
 ///
@@ -13,7 +14,23 @@ const BEGINNING: &str = include_str!("starting.toml");
 /// assert!(Experiment::read(&starting_file(), ".".as_ref(), false).is_ok());
 /// ```
 pub fn starting_file() -> String {
-    let mut text = BEGINNING.to_owned();
+    with_settings(BEGINNING)
+}
+
+/// The same for a study with people.
+///
+/// ```
+/// use sametick_lab::{Experiment, Plan, starting_file_for_people};
+/// let experiment = Experiment::read(&starting_file_for_people(), ".".as_ref(), false)?;
+/// assert!(experiment.people.is_some() && Plan::new(&experiment).is_ok());
+/// # Ok::<(), sametick_lab::Wrong>(())
+/// ```
+pub fn starting_file_for_people() -> String {
+    with_settings(PEOPLE)
+}
+
+fn with_settings(beginning: &str) -> String {
+    let mut text = beginning.to_owned();
     text.push_str("\n# Every setting, with its default; they stand under [settings], [factors], [[condition]],\n");
     text.push_str(
         "# [[session]] and [[session.trial]]. Those marked * may differ by player: player.1.ping = \

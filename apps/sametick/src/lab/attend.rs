@@ -30,8 +30,11 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// How long a host that does not answer is asked again.
 const AWAY_MAX: Duration = Duration::from_secs(60);
 
-/// What a host says to who asks too often.
+/// What a host says to who asks too often, and to who comes at a bad moment.
 const TOO_MANY: u16 = 429;
+const TAKEN: u16 = 409;
+/// How long a seat is waited for that another page has.
+const TAKEN_MAX: Duration = Duration::from_secs(15);
 
 /// Who takes part, where.
 #[derive(Args, Clone, Debug)]
@@ -47,6 +50,9 @@ pub(crate) struct Options {
     /// How well it plays
     #[arg(long, value_parser = skill::skills(), default_value = skill::USUAL)]
     pub(crate) skill: Skill,
+    /// Play trials by way of a relay at this address, which leads to the table: what that adds is to be seen
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = crate::address::listening)]
+    relay: Option<SocketAddr>,
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
@@ -61,6 +67,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let base = base.map_or(options.url.as_str(), |(front, _)| front);
     let mut attending =
         Attending::new(base, &code, options.seed, options.skill, Grounds::default());
+    attending.relay = options.relay;
     let done = attending.attend(&stop)?;
     crate::print(&format!("played {} trials, answered {} questions\n", done.trials, done.answers))
 }
@@ -97,6 +104,7 @@ pub(crate) struct Attending {
     seed: u64,
     skill: Skill,
     grounds: Grounds,
+    relay: Option<SocketAddr>,
     agent: ureq::Agent,
     secret: String,
     dice: Dice,
@@ -132,6 +140,7 @@ impl Attending {
             seed,
             skill,
             grounds,
+            relay: None,
             agent: config.into(),
             secret: String::new(),
             dice: Dice::new(seed, 13),
@@ -160,9 +169,14 @@ impl Attending {
     /// Takes part from the first to the last.
     pub(crate) fn attend(&mut self, stop: &Stop) -> anyhow::Result<Done> {
         let claim = json!({ "code": self.code });
+        let begun = Instant::now();
         let claimed = loop {
             match self.ask("/lab/claim", Some(&claim))? {
                 (TOO_MANY, _) if !stop.is_asked() => std::thread::sleep(ASKS_EVERY),
+                // Whoever had the seat may be gone, which shows after some seconds.
+                (TAKEN, _) if !stop.is_asked() && begun.elapsed() < TAKEN_MAX => {
+                    std::thread::sleep(ASKS_EVERY);
+                }
                 answer => break success("/lab/claim", answer)?,
             }
         };
@@ -171,7 +185,11 @@ impl Attending {
         while !stop.is_asked() {
             // A host that is started again is waited for.
             match self.ask("/lab/seat", None) {
-                Ok((TOO_MANY, _)) => {}
+                Ok((status, _)) if status == TOO_MANY || is_not_yet(status) => {
+                    if heard_at.elapsed() > AWAY_MAX {
+                        bail!("the host answers with {status} only");
+                    }
+                }
                 Ok(answer) => {
                     heard_at = Instant::now();
                     if self.step(&success("/lab/seat", answer)?)? {
@@ -211,7 +229,7 @@ impl Attending {
     /// What is refused now may be taken a moment later.
     fn act(&self, body: Value) -> anyhow::Result<()> {
         match self.ask("/lab/seat", Some(&body))? {
-            (200 | 409 | TOO_MANY, _) => Ok(()),
+            (200 | TAKEN | TOO_MANY, _) => Ok(()),
             (status, value) => bail!("{body}: {} ({status})", value["error"]),
         }
     }
@@ -288,7 +306,9 @@ impl Attending {
 
     fn player(&self, session: &Value) -> anyhow::Result<Knocking> {
         let port = session["udp"]["port"].as_u64().and_then(|port| u16::try_from(port).ok());
-        let server = SocketAddr::new(host_of(&self.base)?, port.context("no port is told")?);
+        let table = SocketAddr::new(host_of(&self.base)?, port.context("no port is told")?);
+        let is_calibration = session["lab"]["is_calibration"] == true;
+        let server = self.relay.filter(|_| !is_calibration).unwrap_or(table);
         let token = ClientToken::from_text(session["token"].as_str().unwrap_or_default());
         let token = token.context("no token is told")?;
         let model = session["lab"]["model"].as_str().unwrap_or_default();
@@ -308,6 +328,11 @@ impl Attending {
 fn content_of(session: &Value) -> anyhow::Result<u64> {
     let name = session["matches"][0]["content"].as_str().unwrap_or_default();
     u64::from_str_radix(name, 16).context("it is not told what is played")
+}
+
+/// Whether a host is still being set up.
+fn is_not_yet(status: u16) -> bool {
+    status == 503
 }
 
 /// An answer that is no success is an error.

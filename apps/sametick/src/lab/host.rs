@@ -21,7 +21,9 @@ use live::Logins;
 use sametick::Span;
 use sametick::secure::{Random, SystemRandom, TokenKey};
 use sametick_lab::people::{EventKind, Study};
-use sametick_lab::{Assignment, Library, Person, Plan, SETTINGS, Trial, Value, live_ground};
+use sametick_lab::{
+    Assignment, Library, LogError, Person, Plan, SETTINGS, Trial, Value, live_ground,
+};
 use sametick_links::UdpLink;
 use sametick_links::web::WebLink;
 use serde_json::json;
@@ -29,13 +31,17 @@ use state::{Running, State, Trouble, unix_ms};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use table::{Order, Said, Table, lock};
 
 /// How often it is looked whether somebody is ready, or gone.
 const LOOKS_EVERY: Duration = Duration::from_millis(20);
+/// The most words of tables that wait to be heard.
+const SAID_MAX: usize = 4_096;
+/// How long tables are given to say goodbye.
+const GOODBYE: Duration = Duration::from_secs(3);
 /// Letters and digits of a password that is drawn; none is taken for another.
 const PASSWORD_LETTERS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const PASSWORD_LENGTH: usize = 12;
@@ -97,7 +103,7 @@ impl Host {
                 .map_err(|what| anyhow!("trial {}: {what}", trial.number))?;
         }
         let database = options.db.clone().unwrap_or_else(|| options.file.with_extension("db"));
-        let recordings = PathBuf::from(format!("{}.recordings", database.display()));
+        let recordings = super::replays::recordings_of(&database);
         std::fs::create_dir_all(&recordings)
             .with_context(|| format!("cannot make {}", recordings.display()))?;
         let (password, is_password_drawn) = password(options)?;
@@ -105,7 +111,7 @@ impl Host {
         let desk: Waiting = Arc::new(OnceLock::new());
         let waiting = Arc::clone(&desk);
         let door = options.page.serve("lab.html", move |door| desk::router(waiting, door))?;
-        let (tell, said) = channel();
+        let (tell, said) = sync_channel(SAID_MAX);
         let mut doors = Doors { options: &options.page, main: door.door().page(), opened: 0 };
         let seats = Study::seats_of(&experiment);
         let (udp, web) = doors.next()?;
@@ -216,10 +222,29 @@ impl Host {
             self.start_due(&mut state)?;
             let is_over = once && state.running.is_empty() && state.study.is_over();
             if stop.is_asked() || is_over {
-                state.log.keep_exclusions()?;
-                return Ok(());
+                drop(state);
+                return self.close();
             }
         }
+    }
+
+    /// Ends all tables, and leaves one file.
+    fn close(&self) -> anyhow::Result<()> {
+        let (desk, begun) = (self.desk(), Instant::now());
+        desk.tables.iter().for_each(Table::stop);
+        while !lock(&desk.state).running.is_empty() && begun.elapsed() < GOODBYE {
+            if let Ok(said) = self.said.recv_timeout(LOOKS_EVERY) {
+                self.end(said)?;
+            }
+        }
+        let state = lock(&desk.state);
+        state.log.keep_exclusions()?;
+        state
+            .log
+            .connection
+            .execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")
+            .map_err(LogError::from)?;
+        Ok(())
     }
 
     /// Has everything played that a group is ready for.
@@ -262,6 +287,12 @@ impl Host {
                 achieved: BTreeMap::new(),
                 told: BTreeMap::new(),
             };
+            for (seat, _, _) in &running.start.seats {
+                if let Some(life) = state.life(*seat) {
+                    // What was seen before is of another trial.
+                    (life.achieved, life.told) = (None, None);
+                }
+            }
             state.running.insert(group, running);
             if !table.play(order) {
                 bail!("the table of group {group} does not answer");

@@ -48,7 +48,7 @@ fn check(experiment: &Experiment, people: &People, plan: &Plan) -> Result<(), Wr
             let kinds = session.trials.iter().flat_map(|kind| &kind.assignments);
             session.assignments.iter().chain(session.conditions.iter().flatten()).chain(kinds)
         });
-        let at = said.filter(|one| one.row.name == name).map(|one| one.at.clone()).last();
+        let at = said.filter(|one| one.row.name == name).map(|one| one.at.clone()).next_back();
         Wrong::at(&experiment.text, &at.unwrap_or(0..0), what)
     };
     for trial in &plan.trials {

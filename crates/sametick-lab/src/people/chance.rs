@@ -52,7 +52,8 @@ pub(crate) fn dice(seed: u64, parts: &[u32], purpose: u64) -> Dice {
     Dice::new(seed, purpose)
 }
 
-/// How long a round waits: a truncated exponential distribution, so that waiting longer tells little about when it ends.
+/// How long a round waits: drawn from a truncated exponential distribution, so that having waited long tells little of
+/// when it ends.
 pub(crate) fn foreperiod_ms((least, most): (f64, f64), dice: &mut Dice) -> u64 {
     let range = most - least;
     if range <= 0.0 {

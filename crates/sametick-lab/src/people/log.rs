@@ -196,8 +196,8 @@ impl Log {
         })
     }
 
-    /// Writes the attempt at a trial that was played to its end, in the place of an earlier one if there is one; with it
-    /// its number, how long it waited, and what the experimenter changed.
+    /// Writes the attempt at a trial that was played to its end, in the place of an earlier one if there is one; with
+    /// it its number, how long it waited, who sat where, and what the experimenter changed.
     pub fn add_played(
         &self,
         start: &Start,
@@ -219,6 +219,13 @@ impl Log {
             let wait = start.foreperiod_ms as f64;
             for (name, value) in [("attempt", f64::from(start.attempt)), ("foreperiod", wait)] {
                 log.insert("figure", vec![integer(number), text(name), Cell::Real(value)])?;
+            }
+            for ((seat, player, role), asked) in start.seats.iter().zip(&start.asked) {
+                let role = role.as_ref().map_or(Cell::Null, |role| text(role));
+                let (ping, loss) = (real(asked.ping_ms), real(asked.loss));
+                let who = [integer(seat.0), integer(*player), role, ping, loss];
+                let cells = [integer(number)].into_iter().chain(who);
+                log.insert("sitting", cells.collect())?;
             }
             if !start.changed.is_empty() {
                 let detail = text(&start.changed.join(", "));

@@ -154,11 +154,11 @@ fn said_text(scan: &Scan<'_>, name: &'static str) -> Result<Option<String>, Wron
     }
 }
 
+/// Some texts, and where they stand.
+type Texts = (Vec<String>, Range<usize>);
+
 /// A list of texts, no two the same.
-fn texts(
-    scan: &Scan<'_>,
-    name: &'static str,
-) -> Result<Option<(Vec<String>, Range<usize>)>, Wrong> {
+fn texts(scan: &Scan<'_>, name: &'static str) -> Result<Option<Texts>, Wrong> {
     let Some(found) = scan.get(name) else { return Ok(None) };
     let odd = |at: &Range<usize>| {
         scan.source.wrong(at, format!("`{name}` is a list of texts: [\"one\", \"another\"]"))

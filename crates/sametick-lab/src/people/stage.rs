@@ -1,6 +1,7 @@
 //! What a participant's page shows, and what the host is to play.
 
 use super::event::SeatId;
+use super::line::Line;
 use crate::plan::Trial;
 use serde::Serialize;
 
@@ -100,11 +101,13 @@ pub struct Start {
     pub group: u32,
     /// Which attempt, from 1.
     pub attempt: u32,
-    /// With the settings that hold now: the experimenter's changes and a staircase's level are in them. Nothing is taken
-    /// off a line's floor.
+    /// With the settings that hold now: the experimenter's changes and a staircase's level are in them. A line's floor
+    /// is not taken off.
     pub trial: Trial,
     /// Who sits where: the seat, its player's number from 1, and its role.
     pub seats: Vec<(SeatId, u32, Option<String>)>,
+    /// What is asked of each of these seats' lines in all.
+    pub asked: Vec<Line>,
     /// How long to wait before the round.
     pub foreperiod_ms: u64,
     /// What the experimenter changed in it, in words; to be flagged.

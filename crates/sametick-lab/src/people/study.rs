@@ -441,13 +441,17 @@ impl Study {
             let (player, role) = self.part(group, place, seat);
             (id, player, role)
         });
+        let seats: Vec<(SeatId, u32, Option<String>)> = seats.collect();
+        let asked = seats.iter();
+        let asked = asked.map(|(_, player, _)| Line::asked(&trial.settings, &self.folder, *player));
         let foreperiod_ms = self.people.foreperiod_ms.map_or(0, |range| {
             foreperiod_ms(range, &mut dice(trial.seed, &[trial.number, attempt], FOREPERIOD))
         });
         Some(Start {
             group: index as u32 + 1,
             attempt,
-            seats: seats.collect(),
+            asked: asked.collect(),
+            seats,
             foreperiod_ms,
             changed: self.changes_of(index).map(|(_, change)| change.label()).collect(),
             trial,

@@ -3,6 +3,8 @@
 // Each test uses a part of it.
 #![allow(dead_code)]
 
+pub(crate) mod people;
+
 use sametick_lab::{Carrier, Experiment, How, Log, LogError, Plan, Ran, Simulated, run};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;

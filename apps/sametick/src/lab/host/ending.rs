@@ -1,5 +1,6 @@
 //! How a study is taken up from its log, and how the end of a trial gets into it.
 
+use super::super::replays::name_of;
 use super::Host;
 use super::state::{Running, State, Trouble};
 use super::table::{Said, lock};
@@ -42,7 +43,7 @@ impl Host {
         }
         let kind = match result {
             Ok(Ended::Played(rows, recording)) => {
-                let path = self.recordings.join(format!("trial-{trial}.sametick"));
+                let path = self.recordings.join(name_of(trial));
                 std::fs::write(&path, recording)
                     .with_context(|| format!("cannot write {}", path.display()))?;
                 let flags = self.write(&mut state, running, &rows, began_us)?;

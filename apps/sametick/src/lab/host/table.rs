@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
@@ -57,7 +57,7 @@ impl Table {
         udp: UdpLink,
         web: WebLink,
         library: Arc<Library>,
-        said: Sender<Said>,
+        said: SyncSender<Said>,
     ) -> std::io::Result<Self> {
         let (door, bound) = (web.door().clone(), address_of(udp.local()));
         let (orders, ordered) = sync_channel(1);
@@ -79,6 +79,11 @@ impl Table {
     pub(super) fn play(&self, order: Order) -> bool {
         lock(&self.wishes).clear();
         self.orders.as_ref().is_some_and(|orders| orders.try_send(order).is_ok())
+    }
+
+    /// Ends what is being played, and the table.
+    pub(super) fn stop(&self) {
+        self.stops.store(true, Ordering::Relaxed);
     }
 
     /// Wants something of the trial that is being played.
@@ -112,7 +117,7 @@ pub(super) fn unix_us() -> i64 {
 
 struct Playing {
     library: Arc<Library>,
-    said: Sender<Said>,
+    said: SyncSender<Said>,
     wishes: Arc<Mutex<VecDeque<Wish>>>,
     stops: Arc<AtomicBool>,
     ordered: Receiver<Order>,
@@ -184,8 +189,8 @@ struct Watcher<'a> {
 impl Watch for Watcher<'_> {
     fn second(&mut self, of: &[Achieved]) {
         let said = Said::Second { group: self.group, achieved: of.to_vec() };
-        // Who does not listen any more has stopped the table too.
-        let _ = self.playing.said.send(said);
+        // A second that nobody has time for is left out: no table waits for whoever writes.
+        let _ = self.playing.said.try_send(said);
     }
 
     fn wish(&mut self) -> Option<Wish> {

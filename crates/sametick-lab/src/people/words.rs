@@ -1,0 +1,116 @@
+//! What a file says of people, in the words of `lab check`.
+
+use super::table::{Correct, Design, People, When};
+use crate::experiment::Experiment;
+use crate::plan::Plan;
+use crate::value::Plain;
+use std::fmt::Write;
+
+/// What lies between two trials, as a guess, in seconds: reading, answering, getting ready.
+const BETWEEN_SECONDS: f64 = 8.0;
+
+impl People {
+    /// What will happen, and what is out of balance, a line each.
+    pub fn explain(&self, experiment: &Experiment, plan: &Plan) -> String {
+        let mut text = String::new();
+        let groups = experiment.participants;
+        let people = groups * self.group;
+        let _ = match self.group {
+            1 => writeln!(text, "people: {people}, one at a table"),
+            size => writeln!(text, "people: {people}, {size} at a table, {groups} groups"),
+        };
+        if !self.roles.is_empty() {
+            let changes = if self.swap { ", which change from trial to trial" } else { "" };
+            let _ = writeln!(text, "  roles {}{changes}", self.roles.join(", "));
+        }
+        let own: Vec<f64> = plan
+            .trials
+            .iter()
+            .filter(|trial| trial.participant == 1)
+            .map(|trial| trial.played_ms() / 1000.0 + BETWEEN_SECONDS)
+            .collect();
+        let meets = match self.design {
+            Design::Within => "each group meets all conditions",
+            Design::Between => "each group meets one condition",
+        };
+        let minutes = (own.iter().sum::<f64>() / 60.0).ceil();
+        let _ = writeln!(text, "  {meets}: {} trials, about {minutes} minutes", own.len());
+        self.explain_balance(&mut text, experiment, plan);
+        self.explain_procedure(&mut text);
+        let of = |when| self.questions.iter().filter(|one| one.after == when).count();
+        let (trial, session, study) = (of(When::Trial), of(When::Session), of(When::Study));
+        let _ = writeln!(
+            text,
+            "  questions: {trial} after each trial, {session} after each session, {study} in the end"
+        );
+        if let Some(every) = self.break_every {
+            let seconds = self.break_ms / 1000;
+            let _ = writeln!(text, "  a break of {seconds} s after every {every} trials");
+        }
+        let _ = writeln!(
+            text,
+            "  flagged: ping off by more than {} ms, loss by {} %, frames longer than {} ms",
+            Plain(self.tolerance_ms),
+            Plain(self.tolerance_loss),
+            Plain(self.frame_tolerance_ms)
+        );
+        for rule in &self.exclusions {
+            let what = if rule.of_participant { "participants" } else { "trials" };
+            let _ = writeln!(text, "  left out: {what} with {} ({})", rule.rule, rule.reason);
+        }
+        text
+    }
+
+    fn explain_balance(&self, text: &mut String, experiment: &Experiment, plan: &Plan) {
+        let conditions = plan.conditions.len() as u32;
+        if self.design == Design::Between && !experiment.participants.is_multiple_of(conditions) {
+            let _ = writeln!(text, "  not balanced: {conditions} conditions want as many groups");
+        }
+        let repetitions = experiment.repetitions;
+        if self.swap && !repetitions.is_multiple_of(self.group) {
+            let size = self.group;
+            let _ = writeln!(
+                text,
+                "  not balanced: {size} roles want a multiple of {size} repetitions, not {repetitions}"
+            );
+        }
+        // What is below the floor of a usual line is refused to many.
+        let least = plan.trials.iter().filter_map(|trial| trial.settings.number("ping"));
+        if let Some(least) = least.min_by(f64::total_cmp).filter(|least| *least < 30.0) {
+            let _ = writeln!(
+                text,
+                "  ping {} ms is below what most lines have: their participants would be refused",
+                Plain(least)
+            );
+        }
+    }
+
+    fn explain_procedure(&self, text: &mut String) {
+        if let Some(intervals) = &self.intervals {
+            let (label, ask) = (intervals.standard.label(), &intervals.ask);
+            let _ = writeln!(text, "  each trial is two rounds, one with {label}: \"{ask}\"");
+        }
+        if let Some(staircase) = &self.staircase {
+            let kind = staircase.row().kind;
+            let correct = match &staircase.correct {
+                Correct::Metric(metric, comparison, bound) => {
+                    format!("{} {} {}", metric.name, comparison.name(), Plain(*bound))
+                }
+                Correct::Answer(number, answer) => format!("question {number} answered {answer}"),
+                Correct::Interval => "the right interval".to_owned(),
+            };
+            let _ = writeln!(
+                text,
+                "  staircase on {}: from {} in steps of {}{}, harder after {} right ({correct}), easier after {} \
+                 wrong, over after {} reversals",
+                staircase.setting.name(),
+                staircase.setting.value.shown(kind),
+                Plain(staircase.step),
+                kind.unit(),
+                staircase.down,
+                staircase.up,
+                staircase.reversals
+            );
+        }
+    }
+}

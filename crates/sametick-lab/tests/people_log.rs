@@ -1,0 +1,363 @@
+//! What is left of a study in its log: rows of every trial, FPSci's views, exclusions, the report, and power.
+
+mod common;
+
+use common::people::{Driver, Seeded};
+use common::{Folder, read};
+use sametick::Dice;
+use sametick_lab::people::{EventKind, SeatId, Stage, Telemetry, excluded, flags, power, result};
+use sametick_lab::people::{Line, Start};
+use sametick_lab::{
+    Analysis, Experiment, Format, Library, Log, METRICS, Plan, Simulated, TrialLog, play, report,
+};
+use std::path::Path;
+
+const STUDY: &str = r#"
+question = "Does ping cost <b>accuracy</b>?"
+participants = 4
+repetitions = 2
+order = "williams"
+[settings]
+map = "corners"
+players = 3
+duration = "3 s"
+warm_up = "1 s"
+log_states = true
+[factors]
+ping = ["40 ms", "200 ms"]
+[figure]
+metric = "rating"
+over = "ping"
+[people]
+consent = "Agree?"
+foreperiod = ["1 s", "3 s"]
+[[people.question]]
+ask = "How fair & square?"
+kind = "rating"
+options = ["1", "2", "3", "4", "5"]
+[[people.question]]
+ask = "What was it?"
+kind = "choice"
+options = ["a", "b"]
+randomised = true
+[[people.question]]
+ask = "Anything?"
+kind = "text"
+after = "study"
+[[people.exclude]]
+rule = "frame_ms_95 > 40"
+reason = "slow computer"
+[[people.exclude]]
+rule = "hidden_ms > 5000"
+of = "participant"
+reason = "looked elsewhere"
+"#;
+
+/// A study played to its end: bots sit in for people, everything else goes the way that people's trials go.
+struct Played {
+    driver: Driver,
+    log: Log,
+    experiment: Experiment,
+    plan: Plan,
+}
+
+fn telemetry(start: &Start, seat: SeatId, second: u32) -> Telemetry {
+    // Seat 2 is slow in its third trial; seat 4 is hidden all the time.
+    let is_slow = seat == SeatId(2) && start.trial.place == 3;
+    Telemetry {
+        trial: start.trial.number,
+        attempt: start.attempt,
+        seat,
+        second,
+        frames: 60,
+        frame_ms: 16.7,
+        frame_ms_95: if is_slow { 55.0 } else { 17.5 },
+        hidden_ms: if seat == SeatId(4) { 2_000.0 } else { 0.0 },
+        is_focused: true,
+        ping_ms: start.asked[0].ping_ms.map(|ms| ms + 1.5),
+        loss: Some(0.0),
+        inputs: 7,
+    }
+}
+
+impl Played {
+    fn begin(folder: &Folder, text: &str, name: &str) -> Self {
+        let (experiment, plan) = read(text);
+        let log = Log::write(&folder.file(name), &experiment, &plan).expect("a log");
+        let mut driver = Driver::new(text, 5);
+        driver.study =
+            log.study(&experiment, &plan, &mut Seeded(Dice::new(5, 5))).expect("a study");
+        Self { driver, log, experiment, plan }
+    }
+
+    fn keep_events(&mut self) {
+        for event in self.driver.events.split_off(0) {
+            self.log.add_event(&self.driver.study, &event).expect("it is logged");
+        }
+    }
+
+    fn play_one(&mut self, start: &Start) {
+        let (group, trial, attempt) = (start.group, start.trial.number, start.attempt);
+        self.driver.must(None, EventKind::Started { group, trial, attempt });
+        let carrier = |hosts, seed| Ok(Box::new(Simulated::new(hosts, seed)) as _);
+        let library = Library::new(Path::new("."));
+        let rows: TrialLog = play(&start.trial, &library, &carrier).expect("it is played");
+        let began_us = self.driver.now_ms as i64 * 1_000;
+        self.driver.now_ms += 4_000;
+        self.log.add_played(start, &rows, began_us).expect("it is logged");
+        let people = self.experiment.people.as_ref().expect("people");
+        let mut names = Vec::new();
+        for ((seat, _, _), asked) in start.seats.iter().zip(&start.asked) {
+            let seconds: Vec<Telemetry> = (0..3).map(|n| telemetry(start, *seat, n)).collect();
+            self.log.add_telemetry(&seconds).expect("it is logged");
+            self.log.add_telemetry(&seconds).expect("twice is once");
+            let found = flags(*asked, Line::achieved(&seconds), &seconds, people);
+            self.log.add_flags(trial, Some(*seat), &found).expect("it is logged");
+            names.extend(found.iter().map(|flag| flag.name.to_owned()));
+        }
+        let right = result(&self.log, people, trial).expect("a result");
+        let kind = EventKind::Finished { group, trial, attempt, flags: names, result: right };
+        self.driver.must(None, kind);
+    }
+
+    /// What is rated is what the ping was: 5 at 40 ms, less at 200 ms.
+    fn answer(&mut self, seat: SeatId) -> bool {
+        let stage = self.driver.study.stage(seat, self.driver.now_ms);
+        let Stage::Questions { trial, questions } = stage else { return false };
+        let asked = questions[0].clone();
+        let is_short = trial.is_some_and(|number| {
+            self.plan.trials[number as usize - 1].settings.number("ping") == Some(40.0)
+        });
+        let answer = match asked.question {
+            1 if is_short => ["5", "4"][seat.0 as usize % 2].to_owned(),
+            1 => ["1", "2"][seat.0 as usize % 2].to_owned(),
+            3 => "it's \"fine\"; DROP TABLE trial".to_owned(),
+            _ => asked.options[0].clone(),
+        };
+        let (question, presented) = (asked.question, asked.options);
+        self.driver.must(Some(seat), EventKind::Answered { trial, question, presented, answer });
+        true
+    }
+
+    fn finish(&mut self) {
+        loop {
+            let mut moved = false;
+            for seat in self.driver.study.seats() {
+                moved |= self.answer(seat) || self.driver.act(seat, 10.0);
+            }
+            for start in self.driver.study.due(self.driver.now_ms) {
+                self.play_one(&start);
+                moved = true;
+            }
+            self.keep_events();
+            if !moved {
+                return;
+            }
+        }
+    }
+}
+
+fn number(log: &Log, sql: &str) -> f64 {
+    log.connection
+        .query_row(sql, [], |row| row.get::<_, Option<f64>>(0))
+        .expect(sql)
+        .unwrap_or(f64::NAN)
+}
+
+#[test]
+fn every_row_has_its_trial_and_fpscis_own_queries_run() {
+    let folder = Folder::new("people-log");
+    let mut played = Played::begin(&folder, STUDY, "study.db");
+    played.finish();
+    let log = &played.log;
+    assert!(played.driver.study.is_over());
+    assert_eq!(number(log, "SELECT COUNT(*) FROM trial"), 16.0);
+    assert_eq!(number(log, "SELECT COUNT(*) FROM sitting"), 16.0);
+    assert_eq!(number(log, "SELECT COUNT(*) FROM question WHERE ordinal < 3"), 32.0);
+    assert_eq!(number(log, "SELECT COUNT(*) FROM telemetry"), 48.0);
+    for table in ["player", "line", "second", "shot", "hit", "telemetry", "sitting", "question"] {
+        let sql =
+            format!("SELECT COUNT(*) FROM {table} WHERE trial NOT IN (SELECT trial FROM trial)");
+        assert_eq!(number(log, &sql), 0.0, "{table}");
+    }
+    // Hit rate as FPSci's users ask for it, over time windows, against ours with the trial's key.
+    let shots = number(log, "SELECT COUNT(*) FROM shot");
+    assert!(shots > 20.0, "{shots} shots");
+    let windows = "FROM Trials t JOIN Player_Action p ON p.time BETWEEN t.start_time AND t.end_time \
+                   AND p.event IN ('hit', 'destroy', 'miss')";
+    assert_eq!(
+        number(log, &format!("SELECT COUNT(*) {windows}")),
+        shots,
+        "no row is in two windows"
+    );
+    let same = number(log, &format!("SELECT COUNT(*) {windows} WHERE p.trial = t.trial"));
+    assert_eq!(same, shots, "and each is in its own");
+    let rate = "SELECT 1.0 * SUM(event = 'destroy') / SUM(event IN ('destroy', 'miss')) FROM Player_Action";
+    assert!((0.0..1.0).contains(&number(log, rate)));
+    // Reaction time by julianday, and minutes of a session.
+    let reaction = format!(
+        "SELECT AVG(ms) FROM (SELECT (julianday(MIN(p.time)) - julianday(t.start_time)) * 86400000 AS ms {windows} \
+         GROUP BY t.trial)"
+    );
+    let ours = "SELECT AVG(ms) FROM (SELECT MIN(time_ms) AS ms FROM shot GROUP BY trial)";
+    assert!((number(log, &reaction) - number(log, ours)).abs() < 1.0);
+    let minutes = "SELECT SUM((julianday(end_time) - julianday(start_time)) * 1440) FROM Sessions";
+    assert!(number(log, minutes) > 0.8, "{}", number(log, minutes));
+    let pretrial = number(log, "SELECT AVG(pretrial_duration) FROM Trials");
+    assert!((1.0..3.0).contains(&pretrial), "{pretrial}");
+    assert_eq!(number(log, "SELECT COUNT(DISTINCT subject_id) FROM Users"), 4.0);
+    assert_eq!(number(log, "SELECT COUNT(*) FROM Users WHERE sensitivity_x IS NOT NULL"), 4.0);
+    let rated = "SELECT COUNT(*) FROM Questions WHERE question LIKE 'How fair%' AND response IN ('1', '2', '4', '5') \
+                 AND trial_id IS NOT NULL AND presented_responses <> ''";
+    assert_eq!(number(log, rated), 16.0);
+    let quoted =
+        "SELECT COUNT(*) FROM Questions WHERE response LIKE 'it''s \"fine\"%' AND trial_id IS NULL";
+    assert_eq!(number(log, quoted), 4.0, "a quote loses no row");
+}
+
+#[test]
+fn exclusions_flags_answers_and_what_was_achieved_are_in_the_report() {
+    let folder = Folder::new("people-report");
+    let mut played = Played::begin(&folder, STUDY, "study.db");
+    played.finish();
+    let log = &played.log;
+    let left_out = excluded(log).expect("exclusions");
+    let said: Vec<(bool, &str)> =
+        left_out.iter().map(|one| (one.is_participant, one.reason.as_str())).collect();
+    assert_eq!(said, [(false, "slow computer"), (true, "looked elsewhere")]);
+    assert_eq!(Analysis::new(log).expect("an analysis").trials(), 16 - 1 - 4);
+    log.keep_exclusions().expect("it is kept");
+    assert_eq!(number(log, "SELECT COUNT(*) FROM exclusion"), 2.0);
+    let page = report(log, &log.command().expect("a command")).expect("a report");
+    for part in [
+        "Yes: every line was within 10 ms and 2 % of what was asked.",
+        "slow computer",
+        "looked elsewhere",
+        "the page was hidden for 6.0 s",
+        "4 of 4 seats took part",
+        "How fair &amp; square?",
+        "Rating fell from 4.",
+        "3 participants",
+        "sametick lab host experiment.toml --db study.db",
+        "DROP TABLE trial",
+    ] {
+        let body = page.split("<body>").nth(1).unwrap_or_default();
+        let head: String = body.chars().take(4_000).collect();
+        assert!(page.contains(part), "{part} is missing in {head}");
+    }
+    assert!(!page.contains("<b>accuracy"), "texts are escaped");
+    let written = log.export(&folder.file("csv"), Format::Csv).expect("files");
+    assert!(written.iter().any(|path| path.ends_with("telemetry.csv")));
+    log.export(&folder.file("parquet"), Format::Parquet).expect("files");
+}
+
+#[test]
+fn a_repeated_trial_replaces_its_rows_and_answers_and_keeps_its_telemetry() {
+    let folder = Folder::new("people-repeat");
+    let mut played = Played::begin(&folder, STUDY, "study.db");
+    played.finish();
+    let shots = number(&played.log, "SELECT COUNT(*) FROM trial");
+    let (group, trial) = (1, 4);
+    let setting = "ping".to_owned();
+    let value = "60 ms".to_owned();
+    played.driver.must(None, EventKind::Changed { group: Some(1), setting, value });
+    played.driver.must(None, EventKind::Repeated { group, trial });
+    played.finish();
+    let log = &played.log;
+    assert!(played.driver.study.is_over());
+    assert_eq!(number(log, "SELECT COUNT(*) FROM trial"), shots);
+    assert_eq!(number(log, "SELECT value FROM figure WHERE trial = 4 AND name = 'attempt'"), 2.0);
+    assert_eq!(number(log, "SELECT COUNT(DISTINCT attempt) FROM telemetry WHERE trial = 4"), 2.0);
+    assert_eq!(
+        number(log, "SELECT COUNT(*) FROM question WHERE trial = 4 AND after = 'trial'"),
+        2.0
+    );
+    assert_eq!(
+        number(log, "SELECT COUNT(*) FROM question WHERE after = 'study'"),
+        4.0,
+        "asked once"
+    );
+    assert_eq!(
+        number(log, "SELECT COUNT(*) FROM trial_flag WHERE flag = 'changed' AND trial = 4"),
+        1.0
+    );
+    assert_eq!(number(log, "SELECT asked_ms FROM sitting WHERE trial = 4"), 60.0);
+    // And the same study is in a copy of the log, of which nothing is new.
+    let copy = folder.file("copy.db");
+    log.connection.execute("VACUUM INTO ?1", [copy.to_string_lossy()]).expect("a copy");
+    assert_eq!(log.merge(&copy).expect("the same study"), 0);
+}
+
+#[test]
+fn power_rises_with_participants_and_bad_names_are_told() {
+    let folder = Folder::new("people-power");
+    let text = STUDY.replace("rule = \"hidden_ms > 5000\"", "rule = \"hidden_ms > 50000\"");
+    let mut played = Played::begin(&folder, &text, "study.db");
+    played.finish();
+    let log = &played.log;
+    let found = power(log, "rating", "ping", &[2, 12]).expect("a power");
+    assert_eq!((found.pilot, found.is_within), (4, true));
+    assert!(found.difference < -2.0, "{found:?}");
+    assert_eq!(found.levels, ["40.0", "200.0"]);
+    assert!(found.shares[1].1 > 0.99, "a large effect is found: {found:?}");
+    assert_eq!(found.enough(0.8), Some(2), "even by two");
+    let wrong = power(log, "ratings", "ping", &[4]).expect_err("no such metric").to_string();
+    assert_eq!(wrong, "there is no metric `ratings`; did you mean `rating`?");
+    let wrong = power(log, "rating", "pong", &[4]).expect_err("no such factor").to_string();
+    assert_eq!(wrong, "`pong` is no factor here; did you mean `ping`?");
+    let rating = METRICS.iter().find(|metric| metric.name == "page_ping").expect("a metric");
+    let estimates =
+        Analysis::new(log).expect("an analysis").estimates(log, rating).expect("numbers");
+    let mean = estimates[1].as_ref().expect("a number").mean;
+    assert!((mean - 201.5).abs() < 1e-9, "{mean}");
+}
+
+#[test]
+fn thresholds_and_intervals_are_in_the_report_and_withdrawn_people_are_not() {
+    let folder = Folder::new("people-stairs");
+    let text = r#"
+question = "Which delay is noticed?"
+participants = 2
+repetitions = 12
+[settings]
+map = "corners"
+duration = "500 ms"
+warm_up = "200 ms"
+[people]
+consent = "Agree?"
+[people.intervals]
+setting = "ping"
+standard = "20 ms"
+ask = "Which was slower?"
+[people.staircase]
+setting = "ping"
+start = "100 ms"
+step = "20 ms"
+least = "20 ms"
+most = "200 ms"
+reversals = 4
+correct = "interval"
+"#;
+    let mut played = Played::begin(&folder, text, "stairs.db");
+    played.driver.is_right = |level, _| level >= 60.0;
+    loop {
+        let mut moved = false;
+        for seat in played.driver.study.seats() {
+            moved |= played.driver.act(seat, 0.0);
+        }
+        for start in played.driver.study.due(played.driver.now_ms) {
+            played.play_one(&start);
+            moved = true;
+        }
+        played.keep_events();
+        if !moved {
+            break;
+        }
+    }
+    let page = report(&played.log, "again").expect("a report");
+    assert!(page.contains("Thresholds of ping") && page.contains("Two intervals"), "{page}");
+    assert!(page.contains("2 participants."), "{page}");
+    // What the comparison was asked for is what the staircase said.
+    let sql = "SELECT COUNT(DISTINCT s.asked_ms) FROM sitting s JOIN trial t USING (trial) WHERE t.name = 'comparison'";
+    assert!(number(&played.log, sql) > 2.0, "levels differ");
+}
