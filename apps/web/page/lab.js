@@ -224,7 +224,8 @@ function show(key, make) {
   document.body.dataset.stage = key.split(" ")[0];
   put(sheet, ...make());
   scrollTo(0, 0);
-  const first = sheet.querySelector("input, textarea, select, button.main");
+  // Nobody agrees by a key that was meant for something else.
+  const first = key.startsWith("consent") ? null : sheet.querySelector("input, textarea, select, button.main");
   (first ?? sheet).focus({ preventScroll: true });
   return true;
 }
@@ -246,7 +247,7 @@ const painters = {
     show(`consent ${text}`, () => [
       element("h1", title || "Before you begin"),
       ...paragraphs(text),
-      acts(button("I agree, begin", () => act({ do: "consent" }), "main", "Enter"),
+      acts(button("I agree, begin", () => act({ do: "consent" }), "main"),
         button("No, thank you", () => act({ do: "decline" }))),
       element("p", { class: "small" }, "You can stop at any time by closing this page. The study knows you by your code only."),
     ]);
@@ -398,9 +399,9 @@ addEventListener("message", ({ origin, source, data }) => {
   }
 });
 
-// Enter does what the large button says, wherever the focus is.
+// Enter does what the large button says, wherever the focus is; but for consent, which wants a choice.
 addEventListener("keydown", (event) => {
-  if (event.key !== "Enter" || event.repeat || event.target.closest?.("button, a, textarea, input, select, form")) return;
+  if (event.key !== "Enter" || event.repeat || stage.stage === "consent" || event.target.closest?.("button, a, textarea, input, select, form")) return;
   sheet.querySelector("button.main:not(:disabled)")?.click();
 });
 addEventListener("hashchange", () => { if (clean(location.hash) && clean(location.hash) !== code) enter(location.hash); });

@@ -107,15 +107,8 @@ impl App {
     pub(crate) fn new() -> Result<Self, JsValue> {
         let window = web_sys::window().ok_or("there is no window")?;
         let document = window.document().ok_or("there is no document")?;
-        let (mut settings, mut problems) = (Settings::default(), Vec::new());
         let address = window.location().search().unwrap_or_default();
-        let kept = storage().and_then(|storage| storage.get_item(STORED).ok().flatten());
-        // What an older page has kept and this one does not know is no concern of the player's.
-        kept.iter().for_each(|kept| _ = settings.read(kept));
-        problems.extend(settings.read(&address));
-        if settings.is_lab {
-            settings = settings.for_participant();
-        }
+        let (settings, problems) = chosen(&address);
         let canvas: HtmlCanvasElement =
             document.get_element_by_id("view").ok_or("there is no canvas")?.dyn_into()?;
         let wishes = WebGlContextAttributes::new();
@@ -569,6 +562,17 @@ impl App {
         }
         [width as i32, height as i32]
     }
+}
+
+/// What was kept, and what the page's address asks for; and what is wrong with that.
+fn chosen(address: &str) -> (Settings, Vec<String>) {
+    let mut settings = Settings::default();
+    let kept = storage().and_then(|storage| storage.get_item(STORED).ok().flatten());
+    // What an older page has kept and this one does not know is no concern of the player's.
+    kept.iter().for_each(|kept| _ = settings.read(kept));
+    let problems = settings.read(address);
+    let settings = if settings.is_lab { settings.for_participant() } else { settings };
+    (settings, problems)
 }
 
 /// Under which name the way back is kept, for a reload.

@@ -318,7 +318,8 @@ mod tests {
     #[test]
     fn a_participant_can_change_neither_the_line_nor_the_view() {
         let mut settings = Settings::default();
-        let wrong = settings.read("?lab=on&delay=80&loss=5&view=latest&ghosts=on&graph=full&fov=130&server=page&sensitivity=3");
+        let line = "?lab=on&delay=80&loss=5&view=latest&ghosts=on&graph=full";
+        let wrong = settings.read(&format!("{line}&fov=130&server=page&sensitivity=3"));
         assert!(wrong.is_empty() && settings.is_lab, "{wrong:?}");
         let theirs = settings.for_participant();
         assert_eq!(theirs, Settings { sensitivity: 3.0, is_lab: true, ..Settings::default() });

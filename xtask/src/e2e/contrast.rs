@@ -22,9 +22,11 @@ const WORDS: &str = "(() => { \
     const found = []; \
     const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT); \
     while (walk.nextNode()) { const words = walk.currentNode.data.trim(), e = walk.currentNode.parentElement; \
-        if (!words || !e.checkVisibility({ visibilityProperty: true, opacityProperty: true }) || e.closest('script, noscript, svg, datalist, option')) continue; \
+        if (!words || !e.checkVisibility({ visibilityProperty: true, opacityProperty: true }) || \
+            e.closest('script, noscript, svg, datalist, option')) continue; \
         const style = getComputedStyle(e), [one, other] = [light(colour(style.color)), light(behind(e))]; \
-        found.push([words.slice(0, 40), (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05), parseFloat(style.fontSize)]); } \
+        found.push([words.slice(0, 40), (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05), \
+            parseFloat(style.fontSize)]); } \
     return found; })()";
 
 /// Looks at every text that a page shows.

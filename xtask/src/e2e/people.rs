@@ -40,9 +40,11 @@ ping = ["80 ms", "120 ms", "160 ms"]
 group = 2
 roles = ["peeker", "holder"]
 consent = """
-You will play four short rounds of a shooting game against one other person, five minutes in all. After each round we ask how fair it felt.
+You will play four short rounds of a shooting game against one other person, five minutes in all.
+After each round we ask how fair it felt.
 
-The delay of your connection differs from round to round. We record your shots, your movements in the game, and how quickly your computer draws. We do not record your name or your address.
+The delay of your connection differs from round to round. We record your shots, your movements in the
+game, and how quickly your computer draws. We do not record your name or your address.
 
 Taking part is voluntary. You may stop at any time without giving a reason."""
 thanks = "Thank you for taking part. Please tell the person at the desk that you are done."
@@ -180,7 +182,6 @@ pub(super) async fn run(stage: &Stage) -> Result<()> {
     push(&live, both).await?;
     hide(both).await?;
     together(&both, "through", |stages| stages.iter().all(|stage| is_at(stage, "thanks"))).await?;
-    together(&both, "thanked", |stages| stages.iter().all(|stage| is_at(stage, "thanks"))).await?;
     for one in both {
         one.act().await?;
     }
@@ -199,7 +200,8 @@ pub(super) async fn run(stage: &Stage) -> Result<()> {
 
 fn enter(password: &str) -> String {
     format!(
-        "(document.getElementById('password').value = '{password}', document.getElementById('login').requestSubmit(), true)"
+        "(document.getElementById('password').value = '{password}', \
+         document.getElementById('login').requestSubmit(), true)"
     )
 }
 
@@ -360,14 +362,16 @@ fn check(tables: &study::Tables) -> Result<()> {
     println!("e2e: people: {rows} rows of {} trials, {shots} shots among them", played.len());
     let kinds: Vec<String> = tables.rows("event")?.iter().map(|row| text(row, "kind")).collect();
     let count = |kind: &str| kinds.iter().filter(|one| *one == kind).count();
-    for (kind, wanted) in [("claimed", 2), ("consented", 2), ("calibrated", 2), ("broken", 1), ("paused", 1), ("resumed", 1), ("changed", 2)] {
+    let counts = [("claimed", 2), ("consented", 2), ("calibrated", 2), ("broken", 1)];
+    for (kind, wanted) in counts.into_iter().chain([("paused", 1), ("resumed", 1), ("changed", 2)]) {
         ensure!(count(kind) == wanted, "{} events are `{kind}`, not {wanted}", count(kind));
     }
     ensure!(count("returned") >= 1 && count("finished") == TRIALS, "events: {kinds:?}");
     let whys: Vec<String> = tables.rows("event")?.iter().map(|row| text(row, "why")).collect();
     ensure!(whys.iter().any(|why| why == "somebody is at the door"), "reasons: {whys:?}");
     let answers = tables.rows("question")?;
-    ensure!(answers.iter().filter(|row| text(row, "after") == "trial").count() >= 2 * (TRIALS - 1), "answers: {answers:?}");
+    let of_trials = answers.iter().filter(|row| text(row, "after") == "trial").count();
+    ensure!(of_trials >= 2 * (TRIALS - 1), "answers: {answers:?}");
     ensure!(answers.iter().any(|row| text(row, "answer").contains("\"hit\", twice")), "answers: {answers:?}");
     let flags: Vec<(String, String, String)> = tables
         .rows("trial_flag")?

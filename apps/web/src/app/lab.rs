@@ -142,7 +142,8 @@ impl App {
         let ping = line.ping_ms.map_or("null".to_owned(), |ping| format!("{ping:.3}"));
         let loss = line.loss_down_percent.max(line.loss_up_percent) / 100.0;
         format!(
-            r#"{{"frames":{},"frame_ms":{:.3},"frame_ms_95":{:.3},"inputs":{},"ping_ms":{ping},"loss":{loss:.4},"road":"{road}"}}"#,
+            "{{\"frames\":{},\"frame_ms\":{:.3},\"frame_ms_95\":{:.3},\"inputs\":{},\
+             \"ping_ms\":{ping},\"loss\":{loss:.4},\"road\":\"{road}\"}}",
             second.frames, second.frame_ms, second.frame_ms_95, second.inputs,
         )
     }

@@ -20,16 +20,20 @@ const SIZE: (u32, u32) = (900, 600);
 
 /// Browsers without a screen have no mouse to give: the frame is told that it has it, and what hands do with it.
 const HANDS: &str = "(() => { const w = document.getElementById('frame').contentWindow, d = w.document; \
-    if (!d.pointerLockElement) Object.defineProperty(d, 'pointerLockElement', { configurable: true, get: () => d.getElementById('view') }); \
+    if (!d.pointerLockElement) Object.defineProperty(d, 'pointerLockElement', \
+        { configurable: true, get: () => d.getElementById('view') }); \
     d.dispatchEvent(new w.Event('pointerlockchange')); \
-    for (const kind of ['keydown', 'keyup']) w.dispatchEvent(new w.KeyboardEvent(kind, { code: 'KeyW', bubbles: true })); \
+    for (const kind of ['keydown', 'keyup']) \
+        w.dispatchEvent(new w.KeyboardEvent(kind, { code: 'KeyW', bubbles: true })); \
     for (let i = 0; i < 8; i += 1) d.dispatchEvent(new w.MouseEvent('mousemove', { movementX: 90, bubbles: true })); \
-    for (const kind of ['mousedown', 'mouseup']) d.dispatchEvent(new w.MouseEvent(kind, { button: 0, bubbles: true })); \
+    for (const kind of ['mousedown', 'mouseup']) \
+        d.dispatchEvent(new w.MouseEvent(kind, { button: 0, bubbles: true })); \
     return true; })()";
 /// Once a match: a bot takes over.
 const FLY: &str = "(() => { const w = document.getElementById('frame').contentWindow, s = window.sametickLab.stage; \
     const which = `${s.trial} ${s.attempt}`; \
-    if (window.sametickLab.frame === 'playing' && w.flown !== which) { w.sametick.fly(3); w.flown = which; } return true; })()";
+    if (window.sametickLab.frame === 'playing' && w.flown !== which) { \
+        w.sametick.fly(3); w.flown = which; } return true; })()";
 /// The middle of each rating and choice, the last of each list, and some words.
 const ANSWER: &str = "(() => { for (const field of document.querySelectorAll('#sheet fieldset')) { \
     const radios = field.querySelectorAll('input[type=radio]'); \

@@ -37,7 +37,7 @@ impl Study {
         fs::write(&path, file)?;
         let mut command = Command::new(&stage.program);
         command.args(["lab", "host"]).arg(&path).arg("--db").arg(folder.join("study.db"));
-        command.args(["--once", "--json", "--password", PASSWORD]).args(options);
+        command.args(["--json", "--password", PASSWORD]).args(options);
         if !options.contains(&"--page") {
             command.args(["--page", "127.0.0.1:0"]);
         }
@@ -73,8 +73,10 @@ impl Study {
         get(self.address()?, path, headers)
     }
 
-    /// Waits until everyone is through and it ends by itself; what it wrote.
+    /// Asks it to end; what it wrote.
     pub(super) fn end(mut self) -> Result<Tables> {
+        let number = self.process.id().to_string();
+        ensure!(Command::new("kill").arg(number).status()?.success(), "the lab is gone");
         let status = self.process.wait()?;
         ensure!(status.success(), "the lab ended with {status}");
         let tables = self.folder.join("tables");
