@@ -9,6 +9,8 @@ mod tag;
 
 #[path = "canonical.rs"]
 mod canonical;
+#[path = "coded_streams.rs"]
+mod coded_streams;
 #[path = "compact.rs"]
 mod compact;
 #[path = "congestion.rs"]
