@@ -95,8 +95,8 @@ impl Analysis {
     /// How intervals are made, in a sentence.
     pub fn how(&self) -> String {
         format!(
-            "Intervals: {RESAMPLES} times as many {0}s as there are were drawn again from them, with each {0}'s mean, never \
-             single shots; between the 2.5th and the 97.5th percentile of the means.",
+            "Intervals: {RESAMPLES} times as many {0}s as there are were drawn again from them, with each {0}'s mean, \
+             never single shots; between the 2.5th and the 97.5th percentile of the means.",
             self.unit
         )
     }
