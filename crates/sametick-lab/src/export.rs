@@ -33,6 +33,8 @@ impl Log {
         let odd = |path: &Path, error: &dyn std::fmt::Display| {
             LogError(format!("{} cannot be written: {error}", path.display()))
         };
+        // Rules of exclusion are applied anew; a log that only can be read keeps what it has.
+        let _ = self.keep_exclusions();
         std::fs::create_dir_all(folder).map_err(|error| odd(folder, &error))?;
         let mut written = Vec::new();
         for table in TABLES {
