@@ -5,6 +5,7 @@ mod finding;
 mod homes;
 mod purity;
 mod shape;
+mod tests_named;
 
 use std::collections::BTreeMap;
 use std::env;
@@ -76,6 +77,7 @@ fn is_text(path: &str) -> bool {
 
 fn all_findings(metadata: &Value, sources: &Sources) -> Result<Vec<Finding>> {
     let mut findings = arrows::check(metadata, sources)?;
+    findings.extend(tests_named::check(sources));
     for (path, text) in sources {
         findings.extend(homes::check(path, text));
         if path.ends_with(".rs") {

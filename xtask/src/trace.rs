@@ -1,21 +1,23 @@
 //! Runs the same games natively, as released, and in wasm, and compares what they came to. Knows the
 //! examples' names and what they print, nothing of the games.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
 
-/// Package and example.
-const EXAMPLES: &[(&str, &str)] = &[
-    ("sametick", "trace"),
-    ("sametick", "compact_trace"),
-    ("sametick", "sealed_trace"),
-    ("sametick-arena", "arena_trace"),
-    ("sametick-arena", "theatre_trace"),
-    ("sametick-islands", "islands_trace"),
-    ("sametick-islands", "bridge_trace"),
+/// What is compared, and the packages that have it.
+const EXAMPLES: &[&str] = &[
+    "trace",
+    "compact_trace",
+    "sealed_trace",
+    "arena_trace",
+    "theatre_trace",
+    "islands_trace",
+    "bridge_trace",
 ];
+const PACKAGES: &[&str] = &["sametick", "sametick-arena", "sametick-islands"];
 const WASM: &str = "wasm32-unknown-unknown";
 const MARK: &str = "sametick trace ";
 
@@ -29,56 +31,69 @@ WebAssembly.instantiate(program, {}).then(({ instance }) => {
 });";
 
 pub(crate) fn run() -> Result<ExitCode> {
+    // As tests are built: without optimisation a scene takes a minute.
+    let asserting = build(&["--profile", "test"])?;
+    let released = build(&["--release"])?;
+    let has_node = Command::new("node").arg("--version").output().is_ok();
+    let in_wasm = if has_node { Some(build(&["--release", "--target", WASM])?) } else { None };
     let mut agree = true;
-    for example in EXAMPLES {
-        agree &= compare(*example)?;
+    for name in EXAMPLES {
+        let first = result_of(&output_of(&mut Command::new(program(&asserting, name)?))?)?;
+        println!("{name}: {first} natively, with assertions");
+        let released = result_of(&output_of(&mut Command::new(program(&released, name)?))?)?;
+        println!("{name}: {released} natively, as released");
+        let mut agrees = first == released;
+        if let Some(in_wasm) = &in_wasm {
+            let program = program(in_wasm, name)?;
+            let wasm = result_of(&output_of(Command::new("node").args(["-e", RUNNER, program]))?)?;
+            println!("{name}: {wasm} in wasm");
+            agrees &= first == wasm;
+        } else {
+            println!("{name}: not run in wasm: there is no node");
+        }
+        if !agrees {
+            eprintln!("{name}: the machines do not agree");
+        }
+        agree &= agrees;
     }
     Ok(if agree { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn compare(example: (&str, &str)) -> Result<bool> {
-    let name = example.1;
-    // As tests are built: without optimisation a scene takes a minute.
-    let debug = native(example, &["--profile", "test"])?;
-    println!("{name}: {debug} natively, with assertions");
-    let release = native(example, &["--release"])?;
-    println!("{name}: {release} natively, as released");
-    let wasm = in_wasm(example)?;
-    match &wasm {
-        Some(wasm) => println!("{name}: {wasm} in wasm"),
-        None => println!("{name}: not run in wasm: there is no node"),
-    }
-    let agree = debug == release && wasm.is_none_or(|wasm| wasm == debug);
-    if !agree {
-        eprintln!("{name}: the machines do not agree");
-    }
-    Ok(agree)
+/// Builds all of them at once, so that what they share is built once; where each is.
+fn build(options: &[&str]) -> Result<BTreeMap<String, String>> {
+    // Cargo tells its children which cargo runs them, which need not be the first on the path.
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args([
+        "build",
+        "--quiet",
+        "--locked",
+        "--features",
+        "secure",
+        "--message-format",
+        "json",
+    ]);
+    cargo.args(PACKAGES.iter().flat_map(|package| ["--package", package]));
+    cargo.args(EXAMPLES.iter().flat_map(|example| ["--example", example]));
+    let messages = output_of(cargo.args(options))?;
+    Ok(messages.lines().filter_map(program_of).collect())
 }
 
-fn native(example: (&str, &str), options: &[&str]) -> Result<String> {
-    let mut command = cargo("run", example);
-    result_of(&output_of(command.args(options))?)
+fn program<'a>(built: &'a BTreeMap<String, String>, name: &str) -> Result<&'a str> {
+    built.get(name).map(String::as_str).with_context(|| format!("cargo names no program {name}"))
 }
 
-/// None where there is no node.
-fn in_wasm(example: (&str, &str)) -> Result<Option<String>> {
-    if Command::new("node").arg("--version").output().is_err() {
-        return Ok(None);
-    }
-    let mut build = cargo("build", example);
-    build.args(["--release", "--target", WASM, "--message-format", "json"]);
-    let messages = output_of(&mut build)?;
-    let program = messages.lines().filter_map(program_of).next_back();
-    let program = program.context("cargo names no wasm program")?;
-    result_of(&output_of(Command::new("node").args(["-e", RUNNER, &program]))?).map(Some)
-}
-
-/// The program that a message of cargo's tells of, if it does.
-fn program_of(message: &str) -> Option<String> {
+/// The name and the place of the example that a message of cargo's tells of, if it does.
+fn program_of(message: &str) -> Option<(String, String)> {
     let message: serde_json::Value = serde_json::from_str(message).ok()?;
-    let files = message["filenames"].as_array()?.iter();
-    let mut names = files.filter_map(|file| file.as_str());
-    names.find(|name| name.ends_with("trace.wasm")).map(str::to_owned)
+    if message["target"]["kind"][0] != "example" {
+        return None;
+    }
+    let name = message["target"]["name"].as_str()?;
+    // In wasm nothing counts as a program that a system could run.
+    let files = message["filenames"].as_array()?.iter().filter_map(|file| file.as_str());
+    let wasm = files.into_iter().find(|file| file.ends_with(".wasm"));
+    let place = message["executable"].as_str().or(wasm)?;
+    Some((name.to_owned(), place.to_owned()))
 }
 
 fn result_of(text: &str) -> Result<String> {
@@ -94,16 +109,6 @@ fn output_of(command: &mut Command) -> Result<String> {
     String::from_utf8(output.stdout).context("broken UTF-8")
 }
 
-/// Cargo tells its children which cargo runs them, which need not be the first on the path.
-fn cargo(verb: &str, (package, example): (&str, &str)) -> Command {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args([verb, "--quiet", "--locked", "--package", package, "--example", example]);
-    if ["sealed_trace", "theatre_trace", "bridge_trace"].contains(&example) {
-        command.args(["--features", "secure"]);
-    }
-    command
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,9 +120,11 @@ mod tests {
     }
 
     #[test]
-    fn the_program_is_found_among_cargos_messages() {
-        let message = r#"{"reason":"compiler-artifact","filenames":["/t/examples/trace.wasm"]}"#;
-        assert_eq!(program_of(message).as_deref(), Some("/t/examples/trace.wasm"));
+    fn examples_are_found_among_cargos_messages() {
+        let message = r#"{"reason":"compiler-artifact","target":{"kind":["example"],"name":"trace"},
+            "filenames":["/t/examples/trace.wasm"],"executable":null}"#;
+        let found = ("trace".to_owned(), "/t/examples/trace.wasm".to_owned());
+        assert_eq!(program_of(message), Some(found));
         assert_eq!(program_of(r#"{"reason":"build-finished"}"#), None);
     }
 }

@@ -3,12 +3,8 @@
 //! Random bytes are nearly always refused, which proves little. So each test starts from a message
 //! that was written, damages it, and counts how often it is still read.
 
-mod common;
-#[path = "common/damage.rs"]
-mod damage;
-
-use common::{Item, Zoo, zoo};
-use damage::damage;
+use super::common::{Item, Zoo, zoo};
+use super::damage::damage;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use sametick::bits::{BitReader, BitWriter};

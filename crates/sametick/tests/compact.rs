@@ -219,7 +219,7 @@ fn what_turns_past_half_a_turn_comes_back() {
     }
 }
 
-/// Writes the tables in the tree anew: `cargo test -p sametick --test compact -- --ignored`.
+/// Writes the tables in the tree anew: `cargo test -p sametick --test all compact -- --ignored`.
 #[test]
 #[ignore = "makes tests/golden/herd.tables"]
 fn trained_tables_are_written_to_the_tree() {

@@ -1,8 +1,6 @@
 //! Deltas, snapshots and zero runs: what is written against a base is read back against it.
 
-mod common;
-
-use common::{Zoo, zoo};
+use super::common::{Zoo, zoo};
 use proptest::prelude::*;
 use sametick::bits::{BitReader, BitWriter};
 use sametick::codec::{plain, zero_runs};

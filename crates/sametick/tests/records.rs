@@ -1,8 +1,6 @@
 //! Values as records: gathered, scattered, settled, described, compared.
 
-mod common;
-
-use common::{Item, Zoo, zoo};
+use super::common::{Item, Zoo, zoo};
 use proptest::prelude::*;
 use sametick::record::{self, NotFinite, ROW_WORDS};
 use sametick::word::{Blend, Meaning};

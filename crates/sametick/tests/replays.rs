@@ -1,12 +1,10 @@
 //! Recordings of a small game: the same match again, whatever is damaged, and bytes from anywhere.
 #![cfg(feature = "secure")]
 
-#[path = "common/damage.rs"]
-mod damage;
 #[path = "common/shots.rs"]
 mod shots;
 
-use damage::damage;
+use super::damage::damage;
 use proptest::prelude::*;
 use sametick::replay::{FORMAT_VERSION, Header, Replay, ReplayError};
 use sametick::{Model, Tick, Trust};

@@ -286,7 +286,7 @@ fn another_content_is_refused_by_name() {
     assert_eq!(Header::read(&FILE).unwrap().configuration, "map = corners");
 }
 
-/// `cargo test --release -p sametick-arena --test replays -- --ignored --nocapture`
+/// `cargo test --release -p sametick-arena --test all replays -- --ignored --nocapture`
 #[test]
 #[ignore = "it measures"]
 fn what_recording_costs() {

@@ -2,9 +2,7 @@
 //! at that tick, nothing that is hidden is ever told, and who is left alone is predicted exactly.
 //! `SAMETICK_SEEDS` and `SAMETICK_FIRST_SEED` choose others.
 
-mod harness;
-
-use harness::{STEP, Setup};
+use super::harness::{self, STEP, Setup};
 use sametick::network::{Conditions, Jitter, Loss};
 use sametick::record::ROW_WORDS;
 use sametick::{

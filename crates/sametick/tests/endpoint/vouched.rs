@@ -1,6 +1,6 @@
 //! Sessions that TLS protects already: the same tokens and limits, packets that are not sealed twice.
 
-use crate::pair::{Seeded, seeded};
+use super::pair::{Seeded, seeded};
 use sametick::channel::{Event, Settings};
 use sametick::endpoint::{Dialer, DialerEvent, Listener, ListenerConfig, ListenerEvent};
 use sametick::secure::{

@@ -1,7 +1,7 @@
 //! What is official on a client is what the server has, as far as that client sees, whatever the network does.
 
-use crate::party::{Party, TAG_BYTES};
-use crate::tanks::{FAR, Field, Order, Tank};
+use super::party::{Party, TAG_BYTES};
+use super::tanks::{FAR, Field, Order, Tank};
 use sametick::eventlock::EventRates;
 use sametick::network::{Conditions, Jitter, Loss, Outage};
 use sametick::{Dice, Span, Time};
@@ -127,7 +127,7 @@ fn whoever_comes_into_sight_is_told_whole_and_whoever_leaves_is_gone() {
 
 #[test]
 fn a_quiet_world_costs_next_to_nothing() {
-    let mut party = Party::new(8, 4, crate::tanks::OPEN_FIELD, EventRates::default());
+    let mut party = Party::new(8, 4, super::tanks::OPEN_FIELD, EventRates::default());
     party.run(Span::seconds(20), |_| {});
     let before = party.bytes.clone();
     party.run(Span::seconds(60), |_| {});
@@ -139,7 +139,7 @@ fn a_quiet_world_costs_next_to_nothing() {
 
 #[test]
 fn what_a_server_counts_as_sent_is_what_it_sent() {
-    let mut party = Party::new(2, 8, crate::tanks::OPEN_FIELD, EventRates::default());
+    let mut party = Party::new(2, 8, super::tanks::OPEN_FIELD, EventRates::default());
     party.run(Span::seconds(30), |_| {});
     for (client, bytes) in party.clients.iter().zip(&party.bytes) {
         let counted = party.server.statistics(client.me().expect("in the game"));
@@ -154,7 +154,7 @@ fn what_a_server_counts_as_sent_is_what_it_sent() {
 fn a_budget_is_kept_and_everyone_is_still_told_all() {
     let busy = |bytes_per_second: Option<u32>| {
         let rates = EventRates { bytes_per_second, ..EventRates::default() };
-        let mut party = Party::new(4, 21, crate::tanks::OPEN_FIELD, rates);
+        let mut party = Party::new(4, 21, super::tanks::OPEN_FIELD, rates);
         party.run(Span::seconds(3), |_| {});
         let sent = |party: &Party| {
             let seals = party.packets * TAG_BYTES as u64;

@@ -1,7 +1,7 @@
 //! Clocks: how well each estimator does, and what a wrong one does to a game.
 
-use crate::party::{Party, line};
-use crate::tanks::{OPEN_FIELD, Tank};
+use super::party::{Party, line};
+use super::tanks::{OPEN_FIELD, Tank};
 use sametick::eventlock::EventRates;
 use sametick::synchrony::{Estimator, STAMPS_MIN, Stamp, SyncClock};
 use sametick::{Dice, Span, Time};

@@ -1,7 +1,7 @@
 //! Servers and clients that follow the handshake and nothing else: whatever they say harms nobody but themselves.
 
-use crate::party::Seeded;
-use crate::tanks::{OPEN_FIELD, Order, Tank, Tanks};
+use super::party::Seeded;
+use super::tanks::{OPEN_FIELD, Order, Tank, Tanks};
 use sametick::channel::{Event, Settings};
 use sametick::endpoint::{Dialer, DialerEvent, Listener, ListenerConfig, ListenerEvent};
 use sametick::eventlock::{

@@ -1,6 +1,6 @@
 //! A server and some clients over a simulated network, in steps of some milliseconds.
 
-use crate::tanks::{Entity, Field, Order, Tank, Tanks};
+use super::tanks::{Entity, Field, Order, Tank, Tanks};
 use sametick::eventlock::{EventClient, EventRates, EventServer, RequestNumber};
 use sametick::network::{Conditions, Host, Loss, Network};
 use sametick::secure::{ClientToken, Random};

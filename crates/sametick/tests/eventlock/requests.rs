@@ -1,7 +1,7 @@
 //! Requests that are not granted, and servers that go on from a saved game.
 
-use crate::party::{Party, Seeded, line};
-use crate::tanks::{
+use super::party::{Party, Seeded, line};
+use super::tanks::{
     Entity, FAR, Field, NO_UNIT, NOT_YOURS, OPEN_FIELD, Order, TOO_MANY, Tank, Tanks,
 };
 use sametick::eventlock::{

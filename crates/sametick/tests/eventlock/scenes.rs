@@ -1,7 +1,7 @@
 //! The paper's figures as tests: how an order looks on everyone's screen, and who waits for whom.
 
-use crate::party::{Party, line};
-use crate::tanks::{OPEN_FIELD, SPEED, Tank};
+use super::party::{Party, line};
+use super::tanks::{OPEN_FIELD, SPEED, Tank};
 use sametick::eventlock::{Blending, EventRates};
 use sametick::{EntityId, PlayerId, Span, Time};
 

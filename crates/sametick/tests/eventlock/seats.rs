@@ -1,7 +1,7 @@
 //! Places that are lent: kept for whoever comes, played for while nobody is there, and a time that waits for players.
 
-use crate::party::Party;
-use crate::tanks::{Entity, OPEN_FIELD, Order, Tank};
+use super::party::Party;
+use super::tanks::{Entity, OPEN_FIELD, Order, Tank};
 use sametick::eventlock::{EventClient, EventRates, EventServer};
 use sametick::{Layouts, PLACE_KEPT, PlayerId, Span, World};
 

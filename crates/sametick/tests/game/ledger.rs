@@ -1,7 +1,7 @@
 //! What happened, as the server had it, and what must hold of it at every client and every step.
 
-use crate::arena::{Arena, BANNER, Crate, Entity, Map, Runner, SPLASH, THROW, WHISPER};
-use crate::simulation::{Guest, Options};
+use super::arena::{Arena, BANNER, Crate, Entity, Map, Runner, SPLASH, THROW, WHISPER};
+use super::simulation::{Guest, Options};
 use sametick::channel::PAYLOAD_BYTES_MAX;
 use sametick::{
     CHUNK_SLOTS, Client, Effect, Entities, EntityId, EventKey, Game, Head, Layouts, PlayerId,
@@ -265,7 +265,7 @@ impl Ledger {
         options: &Options,
         session: &mut Session,
         me: PlayerId,
-        effect: Effect<crate::arena::Word>,
+        effect: Effect<super::arena::Word>,
     ) {
         match effect {
             Effect::Started { key, event, is_predicted } => {

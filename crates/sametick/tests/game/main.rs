@@ -5,15 +5,13 @@ mod arena;
 mod ledger;
 mod seeds;
 mod simulation;
-#[path = "../common/tag.rs"]
-mod tag;
 
+use super::tag::{Runner, Shout, Tag, Wish};
 use sametick::network::{Conditions, Host, Jitter, Loss, Network};
 use sametick::secure::Random;
 use sametick::{
     Client, ClientEvent, Dice, Effect, PlayerId, Rates, Server, ServerEvent, Span, Time, View,
 };
-use tag::{Runner, Shout, Tag, Wish};
 
 struct Seeded(Dice);
 

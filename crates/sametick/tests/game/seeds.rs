@@ -3,8 +3,8 @@
 //! `SAMETICK_SEEDS`, `SAMETICK_SECONDS` and `SAMETICK_FIRST_SEED` change how much is run; a failure
 //! prints the command that repeats it.
 
-use crate::ledger::Counts;
-use crate::simulation::{Options, run};
+use super::ledger::Counts;
+use super::simulation::{Options, run};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
@@ -63,7 +63,7 @@ fn run_seed(seed: u64, seconds: u64) -> Result<Counts, String> {
         Err(panic) => Err(format!(
             "seed {seed}, options {options:?}\n{}\nto repeat: SAMETICK_FIRST_SEED={seed} \
              SAMETICK_SEEDS=1 SAMETICK_SECONDS={seconds} cargo test -p sametick --features secure \
-             --test game every_invariant",
+             --test all game::seeds::every_invariant",
             text_of(&*panic)
         )),
     }

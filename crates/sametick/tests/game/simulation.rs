@@ -1,9 +1,9 @@
 //! Whole games by seed: a server and its guests over bad lines, who join, drop out, return, move to
 //! other addresses and other maps. What must hold is checked in `ledger.rs`.
 
-use crate::Seeded;
-use crate::arena::{Arena, Map, Wish};
-use crate::ledger::Ledger;
+use super::Seeded;
+use super::arena::{Arena, Map, Wish};
+use super::ledger::Ledger;
 use sametick::channel::{RateLimits, Settings};
 use sametick::codec::Wire;
 use sametick::codec::compact::Tables;

@@ -1,6 +1,6 @@
 //! What the figures and strips of a net graph measure.
 
-use crate::run::{Run, SEED, line, lossy};
+use super::run::{Run, SEED, line, lossy};
 use sametick::health::{FRAMES_MAX, Fate, KEPT, UPDATES_MAX};
 use sametick::network::Conditions;
 use sametick::{Others, Rates, Span, View};

@@ -1,7 +1,7 @@
 //! A server and a client on the street over a simulated network, in steps of a millisecond, and what a
 //! [`Health`] says of it frame by frame.
 
-use crate::street::{Street, Wish};
+use super::street::{Street, Wish};
 use sametick::channel::{RateLimits, Settings};
 use sametick::endpoint::ListenerConfig;
 use sametick::health::{

@@ -1,6 +1,6 @@
 //! A run that fires each warning, one that must not, and one at its edge.
 
-use crate::run::{Run, SEED, jittery, line, lossy};
+use super::run::{Run, SEED, jittery, line, lossy};
 use sametick::health::{Kind, Link, Severity, Whose};
 use sametick::network::Conditions;
 use sametick::{Rates, Rewinding, Span, View};

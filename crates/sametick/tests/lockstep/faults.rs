@@ -5,7 +5,7 @@
 //! `SAMETICK_SEEDS` and `SAMETICK_FIRST_SEED` change how much is run; a failure prints the command that
 //! repeats it.
 
-use crate::party::{Party, wander};
+use super::party::{Party, wander};
 use crate::tag::Tag;
 use sametick::lockstep::{Setup, Topology};
 use sametick::network::{Conditions, Jitter, Loss, Outage};
@@ -216,7 +216,7 @@ fn everyone_steps_the_same_worlds_through_all_faults_and_goes_on_after_them() {
                             let text = panic.downcast_ref::<String>().cloned().unwrap_or_default();
                             failures.lock().unwrap().push(format!(
                                 "{options:?}\n{text}\nto repeat: SAMETICK_FIRST_SEED={seed} \
-                                 SAMETICK_SEEDS=1 cargo test -p sametick --test lockstep faults"
+                                 SAMETICK_SEEDS=1 cargo test -p sametick --features secure --test all lockstep::faults"
                             ));
                         }
                     }

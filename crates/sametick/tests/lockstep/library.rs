@@ -1,7 +1,7 @@
 //! Worlds that take long to be handed over, or cannot be.
 
-use crate::line;
-use crate::party::Party;
+use super::line;
+use super::party::Party;
 use crate::tag::Wish;
 use sametick::lockstep::{Happening, Lockstep, Refusal, Role, Setup, WATCHERS_MAX};
 use sametick::{Dice, Fields, Game, Networked, NoEvent, Span, Tick, Time, Turn, World};

@@ -8,15 +8,13 @@ mod repeats;
 mod sealed;
 #[cfg(feature = "secure")]
 mod table;
-#[path = "../common/tag.rs"]
-mod tag;
 
+use super::tag::{self, Runner, Tag};
 use party::{Party, wander};
 use sametick::lockstep::{Desync, Happening, PLAYERS_MAX, Refusal, Role, Setup, WATCHERS_MAX};
 use sametick::network::{Conditions, Jitter, Loss};
 use sametick::replay::{Recording, Replay};
 use sametick::{Span, Tick};
-use tag::{Runner, Tag};
 
 fn line(ping: u64, loss: f64) -> Conditions {
     Conditions {

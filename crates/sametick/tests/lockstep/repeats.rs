@@ -1,7 +1,7 @@
 //! Commands that are made up or guessed: all step by the same bits of them, whoever made them.
 
-use crate::line;
-use crate::party::Party;
+use super::line;
+use super::party::Party;
 use sametick::lockstep::{Lockstep, Setup};
 use sametick::{Dice, Fields, Game, Networked, NoEvent, Span, Time, Turn, World};
 
@@ -70,7 +70,7 @@ fn twist(_: &Lockstep<Dials>, dice: &mut Dice, now: Time) -> Twist {
     Twist { aim, lean: [if dice.chance(0.5) { -0.0 } else { 0.0 }] }
 }
 
-fn check_plays_the_same(name: &str, setup: Setup, twist: crate::party::Mind<Dials>) {
+fn check_plays_the_same(name: &str, setup: Setup, twist: super::party::Mind<Dials>) {
     for seed in 0..3 {
         let setup = Setup { players: 3, ..setup };
         let mut party: Party<Dials> = Party::new(setup, 3, ((), twist), seed, line(100, 0.2));
@@ -82,7 +82,7 @@ fn check_plays_the_same(name: &str, setup: Setup, twist: crate::party::Mind<Dial
 
 #[test]
 fn commands_that_are_made_up_are_settled_before_they_count() {
-    let steady: crate::party::Mind<Dials> =
+    let steady: super::party::Mind<Dials> =
         |lockstep, dice, now| Twist { lean: [0.0], ..twist(lockstep, dice, now) };
     for (name, setup) in Setup::ALL {
         check_plays_the_same(name, setup, steady);

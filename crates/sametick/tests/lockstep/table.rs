@@ -1,7 +1,7 @@
 //! What each lockstep model gives when one line is bad, measured in virtual time: the same numbers on every
 //! machine. The table stands in docs/models.md; `SAMETICK_BLESS=1` writes it anew.
 
-use crate::sealed::Town;
+use super::sealed::Town;
 use crate::tag::{Runner, Wish};
 use sametick::lockstep::{Setup, Statistics};
 use sametick::network::{Conditions, Loss};

@@ -1,6 +1,6 @@
 //! A server and some clients on the range over a simulated network, in steps of a millisecond.
 
-use crate::range::{Place, Range, Runner, Wish};
+use super::range::{Place, Range, Runner, Wish};
 use sametick::network::{Conditions, Host, Network};
 use sametick::secure::Random;
 use sametick::{Client, Dice, EntityId, Rates, Server, Span, Time, View};

@@ -1,8 +1,8 @@
 //! What each model gives on each line, measured in virtual time: the same numbers on every machine. The
 //! table stands in docs/models.md; `SAMETICK_BLESS=1` writes it anew.
 
-use crate::party::{Party, line, own, pace};
-use crate::range::{Place, Wish};
+use super::party::{Party, line, own, pace};
+use super::range::{Place, Wish};
 use sametick::{Model, Span, Time};
 use std::fmt::Write;
 use std::path::Path;

@@ -70,7 +70,7 @@ fn run_seed(seed: u64, seconds: u64) -> Result<Counts, String> {
         Err(panic) => Err(format!(
             "seed {seed}, options {options:?}\n{}\nto repeat: SAMETICK_FIRST_SEED={seed} \
              SAMETICK_SEEDS=1 SAMETICK_SECONDS={seconds} cargo test -p sametick --features secure \
-             --test simulation every_invariant",
+             --test all simulation::every_invariant",
             text_of(&*panic)
         )),
     }

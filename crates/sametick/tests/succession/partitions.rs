@@ -1,7 +1,7 @@
 //! The network falls apart in every way, and never are there two hosts: [`Party::run`] looks at each step.
 
-use crate::party::Party;
-use crate::{WARM_UP, number};
+use super::party::Party;
+use super::{WARM_UP, number};
 use sametick::network::Host;
 use sametick::{Dice, HostedEvent, Span};
 

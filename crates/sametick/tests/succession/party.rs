@@ -1,6 +1,6 @@
 //! Players who host their game themselves, over a simulated network, and what must hold at every moment.
 
-use crate::scores::{Scores, Wish};
+use super::scores::{Scores, Wish};
 use sametick::network::{Conditions, Host, Jitter, Loss, Network};
 use sametick::secure::Random;
 use sametick::{Client, Dice, Hosted, HostedConfig, PlayerId, Rates, Span, Time, View};

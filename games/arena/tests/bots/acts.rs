@@ -1,6 +1,6 @@
 //! Scripts: everyone is where the script has them, at every tick rate.
 
-use crate::party::{Party, hall, place_spawns};
+use super::party::{Party, hall, place_spawns};
 use sametick::PlayerId;
 use sametick_arena::bot::{Act, Look, Script, Ways};
 use sametick_arena::vector::{Vector, length, subtract};

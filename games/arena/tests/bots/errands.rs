@@ -1,6 +1,6 @@
 //! Ways are found quickly, and lead where they say.
 
-use crate::party::{MAPS, Party, place_spawns};
+use super::party::{MAPS, Party, place_spawns};
 use sametick_arena::bot::{Way, Ways};
 use sametick_arena::vector::{Vector, length, subtract};
 use sametick_arena::{Mode, map};

@@ -1,6 +1,6 @@
 //! Bots as clients: each knows only what its own client shows, over a line with delay and loss.
 
-use crate::party::MAPS;
+use super::party::MAPS;
 use sametick::secure::SystemRandom;
 use sametick::{Client, Dice, Peer, Rates, Server, Tick, Time, View};
 use sametick_arena::bot::{Bot, Skill};

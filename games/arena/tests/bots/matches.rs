@@ -1,6 +1,6 @@
 //! Matches of bots, scaled down: the example `bot_match` plays the long ones.
 
-use crate::party::{MAPS, Party};
+use super::party::{MAPS, Party};
 use sametick_arena::{Content, Contest, Mode};
 use std::collections::BTreeSet;
 

@@ -1,6 +1,6 @@
 //! How well bots hit: a rooted bot fires its rifle at someone who strafes before it.
 
-use crate::party::{Party, hall, place_spawns};
+use super::party::{Party, hall, place_spawns};
 use sametick_arena::bot::{Act, SKILLS, Script, Ways};
 use std::f32::consts::PI;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Bots do not cheat: nobody is seen through a wall, noticed at once, or turned to faster than a hand turns. The same
 //! seed plays the same match.
 
-use crate::party::{MAPS, Party, hall, place_spawns};
+use super::party::{MAPS, Party, hall, place_spawns};
 use sametick::Layouts;
 use sametick::PlayerId;
 use sametick_arena::bot::{Act, Bot, Look, SKILLS, Script, Skill, Ways};

@@ -7,12 +7,10 @@
 //! hides nothing. A snapshot is of its tick: what it tells was in sight then. An event may be of what the last snapshot
 //! had in sight.
 
-#[path = "../harness/mod.rs"]
-mod harness;
 mod silence;
 
-use harness::rogue::{Message, Rogue};
-use harness::{Match, STEP, Setup, line};
+use super::harness::rogue::{Message, Rogue};
+use super::harness::{Match, STEP, Setup, line};
 use sametick::bits::BitReader;
 use sametick::record::ROW_WORDS;
 use sametick::{

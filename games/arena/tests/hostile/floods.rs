@@ -1,8 +1,8 @@
 //! Cheating by volume: packets again and again, packets forged, and more of what is lawful than anybody needs.
 
+use super::{AHEAD, BEGUN, Bout, CONTENT, honest, play, run};
 use crate::harness::rogue::{Message, Rogue};
 use crate::harness::{Match, STEP, Setup, line};
-use crate::{AHEAD, BEGUN, Bout, CONTENT, honest, play, run};
 use sametick::channel::RateLimits;
 use sametick::{Client, Dice, Model, Text, Tick, Time};
 use sametick_arena::{Arena, Command};

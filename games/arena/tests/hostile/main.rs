@@ -29,14 +29,12 @@
 //! who watches sees everything; it comes back no sooner than the dead do and not to where it was.
 
 mod floods;
-#[path = "../harness/mod.rs"]
-mod harness;
 mod moments;
 mod state;
 mod time;
 
-use harness::rogue::{Message, Rogue};
-use harness::{Match, STEP, Setup, line};
+use super::harness::rogue::{Message, Rogue};
+use super::harness::{Match, STEP, Setup, line};
 use sametick::network::Conditions;
 use sametick::{Model, Rates, Span, Tick, Time, Verdict, View};
 use sametick_arena::scenes::{RUNNER, Scene};

@@ -1,8 +1,8 @@
 //! Cheating with what the screen showed: older moments than were seen, moments of the future, and a line that seems
 //! longer than it is.
 
+use super::{AHEAD, Bout, Outcome, TICK_SECONDS, play, run, seconds};
 use crate::harness::rogue::{Claimed, EXTRAPOLATED, INTERPOLATED, LATEST, Message};
-use crate::{AHEAD, Bout, Outcome, TICK_SECONDS, play, run, seconds};
 use sametick::{Dice, Model, Tick};
 use sametick_arena::Command;
 

@@ -1,8 +1,8 @@
 //! Cheating with what is asked for or claimed: values out of range, numbers that are none, places that nobody went to.
 
+use super::{AHEAD, Bout, CONTENT, honest, play, run};
 use crate::harness::rogue::{Claimed, INTERPOLATED, Message};
 use crate::harness::{angles, line};
-use crate::{AHEAD, Bout, CONTENT, honest, play, run};
 use sametick::{Dice, Layout, Model, Precision, REPEATED_COMMANDS_MAX, Tick, World};
 use sametick_arena::scenes::{RUNNER, Scene};
 use sametick_arena::vector::subtract;
@@ -216,6 +216,6 @@ fn to_watch_for_a_moment_is_no_way_out() {
         rogue.say(play, &Message::new(Tick(stamped), &[Command { watch, ..run(stamped) }]));
     });
     let away = outcome.rogue.iter().filter(|own| own.is_away).count() as f32;
-    let dead = CONTENT.tuning.respawn_seconds / crate::TICK_SECONDS;
+    let dead = CONTENT.tuning.respawn_seconds / super::TICK_SECONDS;
     assert!((away - dead).abs() < 3.0, "{away} ticks away, {dead} when dead");
 }

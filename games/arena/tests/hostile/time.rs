@@ -1,8 +1,8 @@
 //! Cheating with time: more commands, stored commands, faster triggers, and a line that is cut when it suits.
 
+use super::{AHEAD, BEGUN, Bout, CONTENT, TICK_SECONDS, honest, play, run};
 use crate::harness::rogue::Message;
 use crate::harness::{Match, STEP, Setup, angles, line};
-use crate::{AHEAD, BEGUN, Bout, CONTENT, TICK_SECONDS, honest, play, run};
 use sametick::{Model, REPEATED_COMMANDS_MAX, Tick, Time};
 use sametick_arena::scenes::{RUNNER, SHOOTER, Scene, fighter};
 use sametick_arena::vector::subtract;

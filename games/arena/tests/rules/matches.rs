@@ -1,6 +1,6 @@
 //! Phases, rounds, teams, spectators and names.
 
-use crate::play::{FIRST, Play, SECOND, hall};
+use super::play::{FIRST, Play, SECOND, hall};
 use sametick::{Alone, Effect, PlayerId, Span, Text};
 use sametick_arena::{Arena, Command, Content, Contest, Mode, Phase, Seat, Tuning, What, map};
 

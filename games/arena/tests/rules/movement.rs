@@ -1,6 +1,6 @@
 //! Running, jumping, crouching, steps and slopes; the same at every tick rate.
 
-use crate::play::{FIRST, Play, SECOND, block, hall, ramp};
+use super::play::{FIRST, Play, SECOND, block, hall, ramp};
 use sametick_arena::{Weapon, body};
 
 const RATES: [u32; 5] = [20, 60, 128, 400, 1000];

@@ -1,6 +1,6 @@
 //! Items, doors, lifts, teleporters and targets.
 
-use crate::play::{FIRST, Play, block, hall, solid_thing, thing};
+use super::play::{FIRST, Play, block, hall, solid_thing, thing};
 use sametick_arena::{Door, Item, Mode, Seat, Target, Tuning};
 
 #[test]

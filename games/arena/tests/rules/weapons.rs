@@ -1,6 +1,6 @@
 //! Each weapon, and what it takes to use it.
 
-use crate::play::{FIRST, Play, SECOND, SEED, block, hall, thing};
+use super::play::{FIRST, Play, SECOND, SEED, block, hall, thing};
 use sametick::Effect;
 use sametick_arena::vector::{dot, subtract, unit};
 use sametick_arena::{

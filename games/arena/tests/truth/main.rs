@@ -2,8 +2,6 @@
 //! within the cap; without it the shot misses by what paper 003 says. And the four cases of the papers, with their
 //! numbers.
 
-#[path = "../harness/mod.rs"]
-mod harness;
 mod paradox;
 mod range;
 

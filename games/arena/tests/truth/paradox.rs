@@ -1,7 +1,7 @@
 //! The four cases of the papers: what the shooter saw, what the server had, and what the one who was shot saw of it.
 
+use super::range::{FRAME_MILLIS, TICK_METRES, TICK_SECONDS};
 use crate::harness::{Match, STEP, Setup, line};
-use crate::range::{FRAME_MILLIS, TICK_METRES, TICK_SECONDS};
 use sametick::{PlayerId, Span, Time};
 use sametick_arena::body::RADIUS_METRES;
 use sametick_arena::scenes::{
