@@ -98,7 +98,7 @@ fn output_of(command: &mut Command) -> Result<String> {
 fn cargo(verb: &str, (package, example): (&str, &str)) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args([verb, "--quiet", "--locked", "--package", package, "--example", example]);
-    if ["sealed_trace", "theatre_trace", "bridge_trace"].contains(&example) {
+    if ["compact_trace", "sealed_trace", "theatre_trace", "bridge_trace"].contains(&example) {
         command.args(["--features", "secure"]);
     }
     command
