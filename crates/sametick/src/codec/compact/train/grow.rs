@@ -21,9 +21,9 @@ const SPLIT_BITS: f64 = 24.0;
 const LEAF_SAMPLES_MIN: usize = 24;
 /// And so many for each time that it is asked, and such a share of what is asked about, beyond what little it may cost
 /// each time: questions take time.
-const FLAG_WORTH: f64 = 0.002;
-const FLAG_FREE_BITS: f64 = 0.4;
-const NUMBER_WORTH: f64 = 0.02;
+const FLAG_WORTH: f64 = 0.0015;
+const FLAG_FREE_BITS: f64 = 0.6;
+const NUMBER_WORTH: f64 = 0.015;
 const NUMBER_FREE_BITS: f64 = 1.0;
 const SHARE_WORTH: f64 = 0.03;
 
