@@ -274,9 +274,9 @@ fn number_model(samples: &Samples) -> NumberModel {
 }
 
 /// A sign is worth a question if it is so much more often one than the other.
-const SIGN_SHARE_MIN: f64 = 0.1;
+const SIGN_SHARE_MIN: f64 = 0.12;
 /// So many bits a number must be won by the chances of its higher bits, or they are handed on as they are.
-const DETAIL_GAIN_MIN: f64 = 0.04;
+const DETAIL_GAIN_MIN: f64 = 0.06;
 
 /// How often each class and sign came.
 #[derive(Clone, Default)]
