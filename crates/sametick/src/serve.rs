@@ -261,21 +261,10 @@ impl<G: Game> SnapshotServer<G> {
             read_moments(&mut bits, tick, &mut self.moments_read);
         }
         let Self { command_layout, command_row, commands_read, streams, .. } = self;
-        let first_new = match tick {
-            Some(tick) if has_tables => {
-                let streams = streams.iter_mut().find(|(name, _)| Some(*name) == player.offered);
-                let (_, streams) = streams.ok_or(Malformed)?;
-                let records = read_coded(&mut bits, streams)?;
-                player.commands.sort_out(command_layout, tick, records, commands_read)
-            }
-            Some(tick) => {
-                player.commands.read(&mut bits, command_layout, tick, command_row, commands_read)
-            }
-            None => {
-                commands_read.clear();
-                Ok(None)
-            }
-        };
+        let streams =
+            streams.iter_mut().find(|(name, _)| has_tables && Some(*name) == player.offered);
+        let known = (&*command_layout, &mut **command_row, streams.map(|(_, streams)| streams));
+        let first_new = player.read_commands(&mut bits, (tick, has_tables), known, commands_read);
         bits.finish()?;
         let first_new = first_new?;
         player.commands.take(&mut self.commands_read);
@@ -621,6 +610,23 @@ impl<G: Game> Player<G> {
         let turns = if spreads { SPREAD_TURNS.min(every) } else { 1 };
         let turn = u32::from(self.id.0) % turns * (every / turns);
         tick.0 % every == turn
+    }
+
+    /// Reads its commands, coded if it has the tables, as far as they are news.
+    fn read_commands(
+        &self,
+        bits: &mut BitReader<'_>,
+        (newest, has_tables): (Option<Tick>, bool),
+        (layout, row, streams): (&Layout, &mut Row, Option<&mut Streams>),
+        commands: &mut Vec<(Tick, G::Command)>,
+    ) -> Result<Option<Tick>, Malformed> {
+        commands.clear();
+        let Some(newest) = newest else { return Ok(None) };
+        if !has_tables {
+            return self.commands.read(bits, layout, newest, row, commands);
+        }
+        let records = read_coded(bits, streams.ok_or(Malformed)?)?;
+        self.commands.sort_out(layout, newest, records, commands)
     }
 
     /// Keeps what the screen showed, newest first, as far as it is news.

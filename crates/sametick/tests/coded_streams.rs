@@ -176,16 +176,15 @@ fn wander(layouts: &[Layout], seed: u64, mut look: impl FnMut(&Lineage<'_>, &Tab
     let mut past = [(); 3].map(|()| Table::default());
     for _ in 0..200 {
         let mut now = Table::default();
-        for slot in 0..RUNNERS {
-            for part in &mut runners[slot].place[..2] {
+        for (slot, runner) in runners.iter_mut().enumerate() {
+            for part in &mut runner.place[..2] {
                 *part = (*part + dice.below(400) as f32 * 0.01 - 2.0).clamp(-45.0, 45.0);
             }
             let id = EntityId::new(slot, 1).expect("a slot");
-            now.gather(Head { id, kind: 0 }, &layouts[0], &mut runners[slot]);
+            now.gather(Head { id, kind: 0 }, &layouts[0], runner);
             if slot % 2 == 0 {
-                let [x, y, z] = runners[slot].place;
+                let [x, y, z] = runner.place;
                 let mut flag = Flag { place: [x, y, z + 1.5], carrier: Some(id) };
-                // Before its carrier, by number.
                 let id = EntityId::new(RUNNERS + slot, 1).expect("a slot");
                 now.gather(Head { id, kind: 1 }, &layouts[1], &mut flag);
             }

@@ -19,12 +19,10 @@ const THRESHOLDS_MAX: usize = 31;
 /// A split must save so many bits for itself, and a little for each symbol that it tells apart.
 const SPLIT_BITS: f64 = 24.0;
 const LEAF_SAMPLES_MIN: usize = 24;
-/// And so many for each time that it is asked, and such a share of what is asked about, beyond what little it may cost
-/// each time: questions take time.
+/// And so many for each time that it is asked, and such a share of what is asked about beyond a bit: questions take
+/// time.
 const FLAG_WORTH: f64 = 0.002;
-const FLAG_FREE_BITS: f64 = 0.4;
 const NUMBER_WORTH: f64 = 0.02;
-const NUMBER_FREE_BITS: f64 = 1.0;
 const SHARE_WORTH: f64 = 0.03;
 
 struct Binned {
@@ -159,11 +157,8 @@ fn consider(
             }
         }
         let count = samples.len() as f64;
-        let (worth, free) = match alphabet {
-            2 => (FLAG_WORTH, FLAG_FREE_BITS),
-            _ => (NUMBER_WORTH, NUMBER_FREE_BITS),
-        };
-        let worth = worth * count + SHARE_WORTH * (whole - free * count).max(0.0);
+        let worth = if alphabet == 2 { FLAG_WORTH } else { NUMBER_WORTH };
+        let worth = worth * count + SHARE_WORTH * (whole - count).max(0.0);
         let distinct = total.iter().filter(|count| **count > 0).count() as f64;
         for (place, feature) in binned.features.iter().enumerate() {
             let mut less = vec![0u32; alphabet];
