@@ -112,7 +112,7 @@ pub(crate) async fn pictures(stage: &Stage) -> Result<()> {
     .await?;
     one.page.picture("people-calibration").await?;
     let is_ready = |stage: &Value| is_at(stage, "ready") && stage["place"] == 3;
-    together(&both, "before the third round", |stages| stages.iter().all(is_ready)).await?;
+    together(&both, "before the third round", |stages| is_ready(&stages[0])).await?;
     one.page.picture("people-ready").await?;
     together(&both, "in the third round", |stages| stages.iter().all(|stage| is_at(stage, "play"))).await?;
     fly(&both).await?;
@@ -418,8 +418,8 @@ pub(super) async fn outside(stage: &Stage) -> Result<()> {
     let link = format!("{own}/lab.html?link=websocket&shadows=plain#{code}");
     let page = Participant::open(stage, "alone", &link).await?;
     let all = [&page];
-    let is_ready = |place: u64| move |stages: &[Value]| is_at(&stages[0], "ready") && stages[0]["place"] == place;
-    together(&all, "before the second round", is_ready(2)).await?;
+    let is_second = |stages: &[Value]| is_at(&stages[0], "ready") && stages[0]["place"] == 2;
+    together(&all, "before the second round", is_second).await?;
     table.line.delay_ms.store(ADDED_MS / 2, Ordering::Relaxed);
     together(&all, "through", |stages| is_at(&stages[0], "thanks")).await?;
     let tables = study.end()?;
