@@ -19,7 +19,7 @@ const BETWEEN: Duration = Duration::from_millis(100);
 const SIZE: (u32, u32) = (900, 600);
 
 /// Browsers without a screen have no mouse to give: the frame is told that it has it, and what hands do with it.
-const HANDS: &str = "(() => { const w = document.getElementById('frame')?.contentWindow, d = w?.document; \
+pub(super) const HANDS: &str = "(() => { const w = document.getElementById('frame')?.contentWindow, d = w?.document; \
     if (!d) return true; \
     if (!d.pointerLockElement) Object.defineProperty(d, 'pointerLockElement', \
         { configurable: true, get: () => d.getElementById('view') }); \
