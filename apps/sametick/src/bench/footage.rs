@@ -52,7 +52,7 @@ impl Recorded {
             let commands = newest.entry(*player).or_default();
             commands.insert(0, self.wire.commands().record(command));
             commands.truncate(REPEATED_COMMANDS);
-            let is_looked_at = stepped.tick.0 as usize % COMMANDS_EVERY == 0;
+            let is_looked_at = (stepped.tick.0 as usize).is_multiple_of(COMMANDS_EVERY);
             if is_looked_at && self.commands.len() < STREAM_MESSAGES_MAX {
                 self.commands.push(commands.clone());
             }

@@ -1,6 +1,6 @@
 //! What a server and a client have agreed on: how snapshots come.
 
-use super::compact::Tables;
+use super::compact::{HAS_CODER, Tables};
 use crate::record::Layout;
 use std::fmt;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ impl Agreed {
         layouts: &[Layout],
     ) -> (Self, Option<Arc<Tables>>) {
         let Some(wanted) = offered else { return (Self::Plain, None) };
-        if ours.is_none() {
+        if ours.is_none() || !HAS_CODER {
             return (Self::Declined { offered: wanted }, None);
         }
         let built_in = || Some(Arc::new(Tables::built_in(layouts)));

@@ -6,7 +6,7 @@ use crate::authority::{Decisions, Trust};
 use crate::births::Births;
 use crate::bits::BitWriter;
 use crate::codec::compact::stream::Streams;
-use crate::codec::compact::{Compact, Tables, TablesError};
+use crate::codec::compact::{Compact, HAS_CODER, Tables, TablesError};
 use crate::commands::CommandQueue;
 use crate::game::Game;
 use crate::rewind::Screen;
@@ -19,6 +19,9 @@ use std::sync::Arc;
 impl<G: Game> SnapshotServer<G> {
     /// Offers compact snapshots to whoever joins from now on.
     pub(crate) fn use_tables(&mut self, tables: Arc<Tables>) -> Result<(), TablesError> {
+        if !HAS_CODER {
+            return Err(TablesError::NoCoder);
+        }
         tables.check(self.wire.all())?;
         // Who was offered others goes on to say whether it has them.
         self.players.iter_mut().for_each(|player| player.reads_compact = false);

@@ -32,6 +32,8 @@ pub enum TablesError {
     Damaged,
     /// It was trained for a game with other fields.
     OtherGame,
+    /// The library was built without the feature `compact`.
+    NoCoder,
 }
 
 impl fmt::Display for TablesError {
@@ -45,6 +47,7 @@ impl fmt::Display for TablesError {
             Self::OtherGame => {
                 write!(f, "the tables were trained for other fields than this game has")
             }
+            Self::NoCoder => write!(f, "this was built without the feature `compact`"),
         }
     }
 }

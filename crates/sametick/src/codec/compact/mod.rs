@@ -35,6 +35,9 @@ use std::sync::Arc;
 use tree::{Decide, Features, FlagModel, NumberModel};
 use walk::{Memory, Port, Subject, Walk};
 
+/// Whether anything can be coded here: a page that never has tables is smaller without.
+pub(crate) const HAS_CODER: bool = cfg!(feature = "compact");
+
 /// Writes and reads snapshots with one game's tables. What it keeps is memory only.
 #[derive(Debug)]
 pub struct Compact {

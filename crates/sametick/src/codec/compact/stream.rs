@@ -6,7 +6,7 @@ use super::records::{Past, Records};
 use super::tables::{KindTables, Tables};
 use super::tree::NumberModel;
 use super::walk::{Memory, Port, Walk};
-use super::{Reading, Writing};
+use super::{HAS_CODER, Reading, Writing};
 use crate::bits::Malformed;
 use crate::entity::EntityId;
 use crate::game::EventKey;
@@ -71,6 +71,9 @@ impl Stream {
     /// Walks records, each against those before it: those given, or as many as are asked for.
     fn walk<P: Port>(&mut self, port: &mut P, truth: Option<&[Vec<u32>]>, count: usize) {
         self.records.clear();
+        if !HAS_CODER {
+            return port.fail();
+        }
         for index in 0..count {
             let known = |back: usize| {
                 let index = index.checked_sub(back)?;

@@ -1,6 +1,7 @@
 //! The one walk over a snapshot that writing, reading, training and explaining share: it says what is
 //! coded, in which order, with what known. Which way the values go is the port's business.
 
+use super::HAS_CODER;
 use super::float::float;
 use super::known::{Entity, KEYS, Recent, class, distance, feature as f, place_of, scaled};
 use super::plan::{Float, Integer, Mode, NONE, Numbers, Wraps};
@@ -157,6 +158,9 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
 
     /// Walks a whole snapshot: from `truth`, or into `now`, which is a copy of the base.
     pub(crate) fn snapshot(&mut self, truth: Option<R>, now: Option<&mut Table>) {
+        if !HAS_CODER {
+            return self.port.fail();
+        }
         let chunks = self.chunks(truth.map(R::visible));
         let is_more = chunks > used(self.lineage.base.visible());
         let mut visible = Slots::default();
@@ -177,6 +181,9 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
         now: Option<&mut Table>,
         held: Option<&mut Slots>,
     ) {
+        if !HAS_CODER {
+            return self.port.fail();
+        }
         let mut visible = self.lineage.base.visible().clone();
         self.sight(chunks.clone(), truth, &mut visible);
         self.told(chunks, visible, (truth, now), held);
