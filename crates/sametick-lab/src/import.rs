@@ -370,6 +370,13 @@ impl<'a> Import<'a> {
             return Err(self.wrong(sessions.at, "there is no session"));
         }
         for (index, session) in all.iter().enumerate() {
+            let id = session.get("id").and_then(Any::text);
+            if id.is_some()
+                && all[..index].iter().any(|one| one.get("id").and_then(Any::text) == id)
+            {
+                let what = format!("there are two sessions {:?}", id.unwrap_or_default());
+                return Err(self.wrong(session.at, what));
+            }
             self.session(&mut text, session, &format!("sessions[{index}]"), root)?;
         }
         let ids: Vec<&str> =
@@ -415,10 +422,15 @@ impl<'a> Import<'a> {
             return Err(self.wrong(session.at, format!("the session {id:?} has no `trials`")));
         }
         let session_path = path;
+        let mut names: Vec<String> = Vec::new();
         for (index, trial) in trials.iter().enumerate() {
             let path = format!("{path}.trials[{index}]");
             text.push_str("[[session.trial]]\n");
-            let name = trial.get("id").and_then(Any::text).map_or(index.to_string(), str::to_owned);
+            let id = trial.get("id").and_then(Any::text).map_or(index.to_string(), str::to_owned);
+            let others = (2..).map(|number| format!("{id} ({number})"));
+            let mut free = std::iter::once(id.clone()).chain(others);
+            let name = free.find(|name| !names.contains(name)).unwrap_or(id);
+            names.push(name.clone());
             line(text, "name", &quoted(&name));
             let usual = session.get("defaultTrialCount").or(root.get("defaultTrialCount"));
             let count = match trial.get("count").or(usual) {

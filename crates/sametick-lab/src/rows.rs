@@ -204,7 +204,7 @@ pub struct TargetRow {
     pub kind: String,
     /// Which life, from 1.
     pub life: u32,
-    /// When it appeared, or logging began.
+    /// When it appeared.
     pub tick: u32,
     /// Since the logged time began.
     pub time_ms: f64,

@@ -14,6 +14,8 @@ struct Known {
     health: u8,
     life: u32,
     place: Vector,
+    /// The tick and the time in which its life began.
+    began: (u32, f64),
     row: Option<usize>,
     gone_at: u32,
 }
@@ -65,6 +67,7 @@ impl Targets {
             }
             if target.health > 0 && before == 0 {
                 (known.life, known.row) = (known.life + 1, None);
+                known.began = (tick, time_ms);
             }
             if time_ms < 0.0 {
                 continue;
@@ -72,6 +75,7 @@ impl Targets {
             if target.health > 0 && known.row.is_none() {
                 known.row = Some(log.targets.len());
                 let name = self.names.get(usize::from(target.index));
+                let (tick, time_ms) = known.began;
                 let row = appeared(target, (tick, time_ms, known.life), name);
                 TrialLog::keep(&mut log.targets, &mut log.dropped, row);
                 self.first_ms.get_or_insert(time_ms);
