@@ -2,6 +2,7 @@
 //! out in silence.
 
 mod others;
+mod questions;
 mod rest;
 mod targets;
 
@@ -115,7 +116,7 @@ const KEYS: &[(Becomes, &[&str])] = &[
     // The fork delays what each end sends by so much.
     (Setting("ping", 2.0), &["networkLatency"]),
     (
-        Near("duration", 1000.0, "a trial ends by time only, not when its targets are gone"),
+        Near("duration", 1000.0, "it counts from the round's begin, the foreperiod with it"),
         &["maxTrialDuration"],
     ),
     (Flag("log_states"), &["logPlayerActions", "logTargetTrajectories"]),
@@ -197,7 +198,7 @@ const KEYS: &[(Becomes, &[&str])] = &[
         Not("the arena has its own weapons"),
         &["aimAssistFoV", "aimAssistStrength", "concealShotSound"],
     ),
-    (Not("write them as [[people.question]], with a consent of your own"), &["questions"]),
+    (Apart(&[EXPERIMENT, SESSION, TRIAL]), &["questions"]),
     (
         Not("what is shown before, between and after trials is the page's own"),
         &[
@@ -307,14 +308,22 @@ struct Import<'a> {
     targets: Vec<NamedTarget>,
     /// Those that trials name, as they name them.
     used: Vec<NamedTarget>,
+    /// Each as a table of the file.
+    questions: Vec<String>,
     /// Keys that are read by themselves, until something is told of them.
     pending: Vec<(Place, String)>,
 }
 
 impl<'a> Import<'a> {
     fn new(file: &'a AnyFile) -> Self {
-        let (targets, used) = (Vec::new(), Vec::new());
-        let mut import = Self { file, mappings: Vec::new(), targets, used, pending: Vec::new() };
+        let mut import = Self {
+            file,
+            mappings: Vec::new(),
+            targets: Vec::new(),
+            used: Vec::new(),
+            questions: Vec::new(),
+            pending: Vec::new(),
+        };
         for (at, remark) in &file.remarks {
             import.note(*at, "", Fate::Approximated, remark.clone());
         }
@@ -385,6 +394,7 @@ impl<'a> Import<'a> {
             return Err(self.wrong(sessions.at, what));
         }
         text += &self.written_targets(targets);
+        text += &self.written_questions();
         self.tell_rest();
         text += &others.tail();
         Ok(text)
@@ -446,6 +456,7 @@ impl<'a> Import<'a> {
                     let hits = self.hits(&at)?;
                     let names = self.trial_targets(ids, &format!("{path}.{key}"), hits)?;
                     line(text, "targets", &names);
+                    self.trial_foreperiod(text, [trial, session, root])?;
                 }
                 None => {
                     let what = "no `targetIds`: the map's own targets are there";
@@ -531,7 +542,8 @@ impl<'a> Import<'a> {
             }
         }
         self.time_warp(text, level, path, prefix);
-        self.foreperiod(text, level, path, prefix)
+        self.read_questions((kind, level), path);
+        self.foreperiod(level, path)
     }
 
     /// A setting that is a number; what lies outside of its range is the nearest within.

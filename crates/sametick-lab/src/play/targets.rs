@@ -26,6 +26,7 @@ pub(crate) struct Targets {
     known: BTreeMap<EntityId, Known>,
     names: Vec<String>,
     total: Option<f64>,
+    destroyed: u32,
     began_ms: Option<f64>,
     first_ms: Option<f64>,
 }
@@ -81,6 +82,7 @@ impl Targets {
                 self.first_ms.get_or_insert(time_ms);
             }
             let hit = target.health < before;
+            self.destroyed += u32::from(hit && target.health == 0);
             if let Some(row) = known.row.and_then(|row| log.targets.get_mut(row)).filter(|_| hit) {
                 row.hits += u32::from(before - target.health);
                 if target.health == 0 {
@@ -96,6 +98,11 @@ impl Targets {
                 TrialLog::keep(&mut log.target_states, &mut log.dropped, row);
             }
         }
+    }
+
+    /// Whether every target of the trial was destroyed as often as it comes: then it is over.
+    pub(crate) fn are_gone(&self) -> bool {
+        self.total.is_some_and(|total| f64::from(self.destroyed) >= total)
     }
 
     /// The target nearest to where somebody looks in a tick, and how far beside it that is, in degrees.
