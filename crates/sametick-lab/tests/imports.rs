@@ -6,7 +6,7 @@ use sametick::Dice;
 use sametick_arena::{Space, TargetKind};
 use sametick_lab::{
     Any, AnyFile, AnyKind, AnyValue, Experiment, Fate, Imported, Mapping, Plan, SessionOrders,
-    Value, any_kind, import, import_all, startup,
+    any_kind, import, import_all, startup,
 };
 use std::path::Path;
 
