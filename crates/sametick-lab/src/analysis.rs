@@ -10,6 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// How often is resampled.
 const RESAMPLES: usize = 2_000;
+/// Student's t for 95 %, by the number of units from two on. With so few, resampled means are too close together: of two
+/// units they never leave both, which is half an interval.
+const FEW: [f64; 6] = [12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469];
 
 /// A log's trials by condition.
 pub struct Analysis {
@@ -73,19 +76,23 @@ impl Analysis {
             };
             conditions.push(Met { label: row.get(0)?, levels: map(1)?, settings: map(2)? });
         }
-        let column = if unit == "seed" { "repetition" } else { "participant" };
-        let sql = format!(
-            "SELECT trial, condition, {column}, participant FROM trial WHERE NOT is_practice"
-        );
+        let sql = "SELECT trial, condition, seed, participant FROM trial WHERE NOT is_practice ORDER BY trial";
         let left_out = excluded(log)?;
-        let mut statement = log.connection.prepare(&sql)?;
+        let mut seeds: BTreeMap<String, u32> = BTreeMap::new();
+        let mut statement = log.connection.prepare(sql)?;
         let mut rows = statement.query([])?;
         let mut trials: BTreeMap<u32, (usize, u32)> = BTreeMap::new();
         while let Some(row) = rows.next()? {
             let (trial, participant): (u32, u32) = (row.get(0)?, row.get(3)?);
             let condition = (row.get::<_, u32>(1)? as usize).saturating_sub(1);
             if !left_out.iter().any(|one| one.is_of(trial, participant)) {
-                trials.insert(trial, (condition, row.get(2)?));
+                // A repetition has several seeds where a kind of trial has a count: each is a unit.
+                let next = seeds.len() as u32 + 1;
+                let unit = match unit.as_str() {
+                    "seed" => *seeds.entry(row.get(2)?).or_insert(next),
+                    _ => participant,
+                };
+                trials.insert(trial, (condition, unit));
             }
         }
         let units: BTreeSet<u32> = trials.values().map(|(_, unit)| *unit).collect();
@@ -95,8 +102,9 @@ impl Analysis {
     /// How intervals are made, in a sentence.
     pub fn how(&self) -> String {
         format!(
-            "Intervals: {RESAMPLES} times as many {0}s as there are were drawn again from them, with each {0}'s mean, \
-             never single shots; between the 2.5th and the 97.5th percentile of the means.",
+            "Intervals of eight {0}s or more: {RESAMPLES} times as many {0}s as there are were drawn again from them, with \
+             each {0}'s mean, never single shots; between the 2.5th and the 97.5th percentile of the means. Of fewer: \
+             Student's t of the {0}s' means.",
             self.unit
         )
     }
@@ -140,13 +148,20 @@ impl Analysis {
     }
 }
 
-/// The mean of some units and its interval: percentiles of the means of resampled units.
+/// The mean of some units and its interval: percentiles of the means of resampled units, with fewer than eight units
+/// Student's, with one none.
 pub fn estimate(units: &[f64]) -> Option<Estimate> {
     if units.is_empty() {
         return None;
     }
     let mean = units.iter().sum::<f64>() / units.len() as f64;
     let interval = (units.len() > 1).then(|| {
+        if let Some(times) = FEW.get(units.len() - 2) {
+            let count = units.len() as f64;
+            let squares: f64 = units.iter().map(|unit| (unit - mean) * (unit - mean)).sum();
+            let off = times * (squares / (count - 1.0) / count).sqrt();
+            return (mean - off, mean + off);
+        }
         let mut dice = Dice::new(units.len() as u64, 0xb00);
         let resampled = |dice: &mut Dice| {
             let draw = |_| units[dice.below(units.len() as u64) as usize];
@@ -187,6 +202,21 @@ mod tests {
         assert!((width(&many) - expected).abs() < 0.15 * expected, "{many:?}");
         assert_eq!(estimate(&[3.0]).unwrap().interval, None);
         assert_eq!(estimate(&[]), None);
+    }
+
+    #[test]
+    fn intervals_of_few_units_hold_the_mean_as_often_as_they_say() {
+        for count in 2..=9 {
+            let mut dice = Dice::new(7, count as u64);
+            let tries = 2_000;
+            let holds = |_: &u32| {
+                let units: Vec<f64> = (0..count).map(|_| dice.normal()).collect();
+                let (low, high) = estimate(&units).unwrap().interval.unwrap();
+                (low..=high).contains(&0.0)
+            };
+            let share = (0..tries).filter(holds).count() as f64 / f64::from(tries);
+            assert!((0.87..0.97).contains(&share), "{share} of {count} units, seed 7");
+        }
     }
 
     #[test]

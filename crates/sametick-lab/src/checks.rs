@@ -1,9 +1,10 @@
 //! What a file says of its own parts: factors, levels, settings and players that it speaks of must be there.
 
+use crate::expectations::SAME;
 use crate::experiment::Experiment;
 use crate::scan::Source;
 use crate::settings::{self, Assignment};
-use crate::value::Value;
+use crate::value::{Plain, Value};
 use crate::wrong::meant;
 use std::ops::Range;
 
@@ -19,6 +20,8 @@ pub(crate) struct Mentions {
     pub(crate) factors: Vec<(String, Range<usize>)>,
     /// By the factor's name, and as the file has it.
     pub(crate) levels: Vec<(String, Value, String, Range<usize>)>,
+    /// Of a table's rows and columns: the factor's name and a number.
+    pub(crate) cells: Vec<(String, f64, Range<usize>)>,
     /// In formulas.
     pub(crate) settings: Vec<(String, Range<usize>)>,
 }
@@ -46,7 +49,33 @@ pub(crate) fn all(experiment: &Experiment, source: Source<'_>) {
             level(experiment, source, (name, value, shown), at);
         }
     }
+    for (name, number, at) in &mentions.cells {
+        if !experiment.is_quick && factors.contains(name) {
+            cell(experiment, source, (name, *number), at);
+        }
+    }
     players(experiment, source);
+}
+
+/// A row or a column of a table that no condition belongs to would never be looked at.
+fn cell(
+    experiment: &Experiment,
+    source: Source<'_>,
+    (name, number): (&str, f64),
+    at: &Range<usize>,
+) {
+    let levels = experiment.sessions.iter().flat_map(|s| s.conditions.iter().flatten());
+    let mut known: Vec<f64> = levels
+        .filter(|level| level.name() == name)
+        .filter_map(|level| level.value.number())
+        .collect();
+    if !known.iter().any(|level| (level - number).abs() < SAME) {
+        known.sort_by(f64::total_cmp);
+        known.dedup();
+        let known: Vec<String> = known.into_iter().map(|level| Plain(level).to_string()).collect();
+        let number = Plain(number);
+        source.note(at, format!("`{name}` has no level {number}; it has {}", known.join(", ")));
+    }
 }
 
 fn level(

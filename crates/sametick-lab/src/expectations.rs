@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
 /// How close levels must be to be the same.
-const SAME: f64 = 1e-6;
+pub(crate) const SAME: f64 = 1e-6;
 
 /// What was expected of one condition, and what was measured.
 #[derive(Clone, Debug)]
@@ -61,7 +61,10 @@ impl Judge<'_> {
             outcomes.push(self.slope(factor, &conditions));
             return;
         }
+        let nothing =
+            || self.outcome(String::new(), "a condition to look at".to_owned(), None, false);
         if let Rule::Table(cells, within) = &self.expectation.rule {
+            let before = outcomes.len();
             for (row, level) in cells.rows.1.iter().enumerate() {
                 for (column, other) in cells.columns.1.iter().enumerate() {
                     let levels = [(&cells.rows.0, *level), (&cells.columns.0, *other)];
@@ -80,16 +83,14 @@ impl Judge<'_> {
                     }
                 }
             }
+            if outcomes.len() == before {
+                outcomes.push(nothing());
+            }
             return;
         }
         outcomes.extend(conditions.iter().map(|index| self.one(*index, &self.expectation.rule)));
         if conditions.is_empty() {
-            outcomes.push(self.outcome(
-                String::new(),
-                "a condition to look at".to_owned(),
-                None,
-                false,
-            ));
+            outcomes.push(nothing());
         }
     }
 

@@ -273,6 +273,7 @@ impl Experiment {
         let quick = Quick::read(scan, self.is_quick);
         self.repetitions = quick.repetitions.unwrap_or(self.repetitions);
         self.sessions = sessions(scan, &quick);
+        quick.check(source);
         let expectations = source.heed(scan.tables("expect"));
         self.expectations = expectations.iter().filter_map(Expectation::read).collect();
         if let Some(table) = source.heed(scan.table("people")) {
@@ -324,6 +325,9 @@ struct Quick {
     repetitions: Option<u32>,
     assignments: Vec<Assignment>,
     factors: Vec<Vec<Assignment>>,
+    is_heeded: bool,
+    /// All levels of the whole version.
+    whole: RefCell<Vec<Assignment>>,
 }
 
 impl Quick {
@@ -336,13 +340,44 @@ impl Quick {
             repetitions: source.heed(scan.count("repetitions", 1, REPETITIONS_MAX)),
             assignments: settings.map(|one| one.assignments(&[], None)).unwrap_or_default(),
             factors: factors.map(|factors| factors.factors()).unwrap_or_default(),
+            is_heeded: is_quick,
+            whole: RefCell::default(),
         };
         scan.finish();
-        if is_quick { quick } else { Self::default() }
+        let (repetitions, assignments) = (None, Vec::new());
+        if is_quick { quick } else { Self { repetitions, assignments, ..quick } }
+    }
+
+    /// What it names is there: else the small version would be the whole one.
+    fn check(&self, source: Source<'_>) {
+        let whole = self.whole.borrow();
+        for one in self.factors.iter().flatten() {
+            let name = one.name();
+            let levels: Vec<&Assignment> = whole.iter().filter(|l| l.name() == name).collect();
+            if levels.is_empty() {
+                let mut names: Vec<String> = whole.iter().map(Assignment::name).collect();
+                names.dedup();
+                let meant = meant(&name, names.iter().map(String::as_str));
+                source.note(&one.at, format!("`{name}` is no factor here; {meant}"));
+            } else if !levels.iter().any(|level| level.value == one.value) {
+                let mut known: Vec<String> = Vec::new();
+                for shown in levels.iter().map(|level| level.value.shown(level.row.kind)) {
+                    if !known.contains(&shown) {
+                        known.push(shown);
+                    }
+                }
+                let (shown, known) = (one.value.shown(one.row.kind), known.join(", "));
+                source.note(&one.at, format!("`{name}` has no level {shown}; it has {known}"));
+            }
+        }
     }
 
     /// Of these levels those that the small version has too; all, if it says nothing of them.
     fn some_of(&self, levels: Vec<Assignment>) -> Vec<Assignment> {
+        self.whole.borrow_mut().extend(levels.iter().cloned());
+        if !self.is_heeded {
+            return levels;
+        }
         let named = self.factors.iter().find(|some| some[0].name() == levels[0].name());
         let is_wanted = |level: &&Assignment| {
             named.is_some_and(|some| some.iter().any(|one| one.value == level.value))
@@ -403,6 +438,9 @@ fn sessions(scan: &Scan<'_>, quick: &Quick) -> Vec<Session> {
         layer.add(&session, quick);
         let repetitions = source.heed(session.count("repetitions", 1, REPETITIONS_MAX));
         let found = layer.session(name, trial_kinds(&session), &session);
+        if sessions.iter().any(|known: &Session| known.name == found.name) {
+            source.note(&session.at, format!("there are two sessions {:?}", found.name));
+        }
         sessions.push(Session { repetitions, ..found });
         session.finish();
     }
@@ -420,6 +458,9 @@ fn trial_kinds(scan: &Scan<'_>) -> Vec<TrialKind> {
         let name = name.unwrap_or_else(|| format!("trial {}", index + 1));
         let count = source.heed(trial.count("count", 1, REPETITIONS_MAX)).unwrap_or(1);
         let assignments = trial.assignments(&["name", "count"], None);
+        if kinds.iter().any(|known: &TrialKind| known.name == name) {
+            source.note(&trial.at, format!("there are two trials {name:?}"));
+        }
         kinds.push(TrialKind { name, count, assignments });
     }
     if kinds.is_empty() {
@@ -447,6 +488,7 @@ impl Layer {
         if let Some(settings) = source.heed(scan.table("settings")) {
             self.assignments.extend(settings.assignments(&["change"], None));
             self.changes.extend(settings.changes());
+            self.changes.sort_by(|one, other| one.at_ms.total_cmp(&other.at_ms));
         }
         self.assignments.extend(quick.assignments.iter().cloned());
         if let Some(factors) = source.heed(scan.table("factors")) {
@@ -462,6 +504,13 @@ impl Layer {
 
     /// Every level of each factor with every level of the others, in each condition of the list.
     fn session(&self, name: String, trials: Vec<TrialKind>, scan: &Scan<'_>) -> Session {
+        for said in trials.iter().flat_map(|kind| &kind.assignments) {
+            let mut levels = self.factors.iter().chain(&self.list).flatten();
+            if levels.any(|level| level.name() == said.name()) {
+                let what = format!("`{}` is a factor, which holds in every trial", said.name());
+                scan.source.note(&said.at, what);
+            }
+        }
         let mut conditions =
             if self.list.is_empty() { vec![Vec::new()] } else { self.list.clone() };
         for levels in &self.factors {
@@ -597,8 +646,14 @@ fn cells(scan: &Scan<'_>) -> Result<Option<Cells>, Wrong> {
         let factor = mentioned(scan, name).ok_or_else(odd)?;
         let list = scan.get(levels).ok_or_else(odd)?;
         let DeValue::Array(list) = list.get_ref() else { return Err(odd()) };
-        let levels: Option<Vec<f64>> = list.iter().map(|one| number(one.get_ref())).collect();
-        Ok((factor, levels.ok_or_else(odd)?))
+        let mut levels = Vec::new();
+        for one in list {
+            let level = number(one.get_ref()).ok_or_else(odd)?;
+            let mention = (factor.clone(), level, one.span());
+            scan.source.found.borrow_mut().mentions.cells.push(mention);
+            levels.push(level);
+        }
+        Ok((factor, levels))
     };
     let (rows, columns) = (axis("rows", "row_levels")?, axis("columns", "column_levels")?);
     let fits = cells.len() == rows.1.len() && cells.iter().all(|c| c.len() == columns.1.len());

@@ -277,8 +277,9 @@ impl Figure {
         let difference = estimate(&pairs)?;
         let mean =
             |units: &BTreeMap<u32, f64>| units.values().sum::<f64>() / units.len().max(1) as f64;
-        let is_clear = difference.interval.is_none_or(|(low, high)| low > 0.0 || high < 0.0);
+        let is_clear = difference.interval.is_some_and(|(low, high)| low > 0.0 || high < 0.0);
         let moved = match difference.mean {
+            _ if difference.interval.is_none() => "went",
             _ if !is_clear => "did not clearly change",
             off if off > 0.0 => "rose",
             off if off < 0.0 => "fell",

@@ -2,6 +2,7 @@
 //! out in silence.
 
 mod others;
+mod questions;
 mod rest;
 mod targets;
 
@@ -115,7 +116,7 @@ const KEYS: &[(Becomes, &[&str])] = &[
     // The fork delays what each end sends by so much.
     (Setting("ping", 2.0), &["networkLatency"]),
     (
-        Near("duration", 1000.0, "a trial ends by time only, not when its targets are gone"),
+        Near("duration", 1000.0, "it counts from the round's begin, the foreperiod with it"),
         &["maxTrialDuration"],
     ),
     (Flag("log_states"), &["logPlayerActions", "logTargetTrajectories"]),
@@ -197,7 +198,7 @@ const KEYS: &[(Becomes, &[&str])] = &[
         Not("the arena has its own weapons"),
         &["aimAssistFoV", "aimAssistStrength", "concealShotSound"],
     ),
-    (Not("write them as [[people.question]], with a consent of your own"), &["questions"]),
+    (Apart(&[EXPERIMENT, SESSION, TRIAL]), &["questions"]),
     (
         Not("what is shown before, between and after trials is the page's own"),
         &[
@@ -307,14 +308,22 @@ struct Import<'a> {
     targets: Vec<NamedTarget>,
     /// Those that trials name, as they name them.
     used: Vec<NamedTarget>,
+    /// Each as a table of the file.
+    questions: Vec<String>,
     /// Keys that are read by themselves, until something is told of them.
     pending: Vec<(Place, String)>,
 }
 
 impl<'a> Import<'a> {
     fn new(file: &'a AnyFile) -> Self {
-        let (targets, used) = (Vec::new(), Vec::new());
-        let mut import = Self { file, mappings: Vec::new(), targets, used, pending: Vec::new() };
+        let mut import = Self {
+            file,
+            mappings: Vec::new(),
+            targets: Vec::new(),
+            used: Vec::new(),
+            questions: Vec::new(),
+            pending: Vec::new(),
+        };
         for (at, remark) in &file.remarks {
             import.note(*at, "", Fate::Approximated, remark.clone());
         }
@@ -370,6 +379,13 @@ impl<'a> Import<'a> {
             return Err(self.wrong(sessions.at, "there is no session"));
         }
         for (index, session) in all.iter().enumerate() {
+            let id = session.get("id").and_then(Any::text);
+            if id.is_some()
+                && all[..index].iter().any(|one| one.get("id").and_then(Any::text) == id)
+            {
+                let what = format!("there are two sessions {:?}", id.unwrap_or_default());
+                return Err(self.wrong(session.at, what));
+            }
             self.session(&mut text, session, &format!("sessions[{index}]"), root)?;
         }
         let ids: Vec<&str> =
@@ -378,6 +394,7 @@ impl<'a> Import<'a> {
             return Err(self.wrong(sessions.at, what));
         }
         text += &self.written_targets(targets);
+        text += &self.written_questions();
         self.tell_rest();
         text += &others.tail();
         Ok(text)
@@ -415,10 +432,15 @@ impl<'a> Import<'a> {
             return Err(self.wrong(session.at, format!("the session {id:?} has no `trials`")));
         }
         let session_path = path;
+        let mut names: Vec<String> = Vec::new();
         for (index, trial) in trials.iter().enumerate() {
             let path = format!("{path}.trials[{index}]");
             text.push_str("[[session.trial]]\n");
-            let name = trial.get("id").and_then(Any::text).map_or(index.to_string(), str::to_owned);
+            let id = trial.get("id").and_then(Any::text).map_or(index.to_string(), str::to_owned);
+            let others = (2..).map(|number| format!("{id} ({number})"));
+            let mut free = std::iter::once(id.clone()).chain(others);
+            let name = free.find(|name| !names.contains(name)).unwrap_or(id);
+            names.push(name.clone());
             line(text, "name", &quoted(&name));
             let usual = session.get("defaultTrialCount").or(root.get("defaultTrialCount"));
             let count = match trial.get("count").or(usual) {
@@ -434,6 +456,7 @@ impl<'a> Import<'a> {
                     let hits = self.hits(&at)?;
                     let names = self.trial_targets(ids, &format!("{path}.{key}"), hits)?;
                     line(text, "targets", &names);
+                    self.trial_foreperiod(text, [trial, session, root])?;
                 }
                 None => {
                     let what = "no `targetIds`: the map's own targets are there";
@@ -519,7 +542,8 @@ impl<'a> Import<'a> {
             }
         }
         self.time_warp(text, level, path, prefix);
-        self.foreperiod(text, level, path, prefix)
+        self.read_questions((kind, level), path);
+        self.foreperiod(level, path)
     }
 
     /// A setting that is a number; what lies outside of its range is the nearest within.

@@ -274,7 +274,7 @@ impl Log {
                 flag(trial.is_practice),
                 text(&trial.seed.to_string()),
                 Cell::Integer(began_us.unwrap_or(virtual_us)),
-                Cell::Real(trial.settings.number("duration").unwrap_or(0.0)),
+                real(log.duration_ms.or(trial.settings.number("duration"))),
                 integer(log.ticks),
                 text(&format!("{:016x}", log.world_hash)),
                 flag(began_us.is_none()),

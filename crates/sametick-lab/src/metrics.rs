@@ -86,9 +86,11 @@ pub const METRICS: &[Metric] = &[
     Metric {
         name: "reaction_time",
         unit: "ms",
-        help: "From a target's appearing to the first shot after it.",
-        sql: "WITH r AS (SELECT t.trial, (SELECT MIN(s.time_ms) FROM shot s WHERE s.trial = t.trial AND s.tick > \
-            t.tick) - t.time_ms AS ms FROM target t) SELECT trial, AVG(ms) FROM r WHERE ms IS NOT NULL GROUP BY trial",
+        help: "From a target's appearing to the first shot for which it was nearest to the crosshair, while it was \
+            there; of those that appeared while it was logged.",
+        sql: "WITH r AS (SELECT t.trial, (SELECT MIN(s.time_ms) FROM shot s WHERE s.trial = t.trial AND s.aimed_target \
+            = t.target AND s.tick > t.tick AND s.tick <= COALESCE(t.destroyed_tick, s.tick)) - t.time_ms AS ms FROM \
+            target t WHERE t.time_ms >= 0) SELECT trial, AVG(ms) FROM r WHERE ms IS NOT NULL GROUP BY trial",
     },
     Metric {
         name: "time_to_destroy",

@@ -4,6 +4,7 @@ use crate::experiment::{CONDITIONS_MAX, Experiment, Session, TrialKind};
 use crate::people::arrange;
 use crate::play::ISLANDS_WAYS;
 use crate::settings::{Assignment, Settings};
+use crate::square::Order;
 use crate::wrong::{Found, Wrong, Wrongs};
 use sametick::Model;
 use sametick::lockstep::{self, Setup};
@@ -56,27 +57,35 @@ struct Parts {
 
 impl Parts {
     fn of(experiment: &Experiment) -> Self {
-        let mut parts = Self {
-            sessions: experiment.speaks_of("session"),
-            kinds: experiment.speaks_of("trial"),
-        };
-        let mut known: BTreeMap<String, (&str, &str, String)> = BTreeMap::new();
+        let mut all: Vec<(String, &str, &str, String)> = Vec::new();
         for session in &experiment.sessions {
             for levels in &session.conditions {
                 let label = levels.iter().map(Assignment::label).collect::<Vec<_>>().join(", ");
                 for kind in &session.trials {
                     let settings = settings(session, kind, levels);
                     let said = format!("{} {:?}", settings.json(), settings.changes);
-                    let this = (session.name.as_str(), kind.name.as_str(), said);
-                    let first = known.entry(label.clone()).or_insert_with(|| this.clone());
-                    if first.2 != this.2 {
-                        parts.sessions |= first.0 != this.0;
-                        parts.kinds |= first.0 == this.0;
-                    }
+                    all.push((label.clone(), &session.name, &kind.name, said));
                 }
             }
         }
-        parts
+        let asked = Self {
+            sessions: experiment.speaks_of("session"),
+            kinds: experiment.speaks_of("trial"),
+        };
+        // As few factors as tell everything apart that differs.
+        let ways = [(false, false), (true, false), (false, true)].map(|(sessions, kinds)| Self {
+            sessions: sessions || asked.sessions,
+            kinds: kinds || asked.kinds,
+        });
+        let tells_apart = |parts: &Self| {
+            let mut known: BTreeMap<(&str, &str, &str), &str> = BTreeMap::new();
+            all.iter().all(|(label, session, kind, said)| {
+                let session = if parts.sessions { session } else { "" };
+                let kind = if parts.kinds { kind } else { "" };
+                *known.entry((label, session, kind)).or_insert(said) == said.as_str()
+            })
+        };
+        ways.into_iter().find(tells_apart).unwrap_or(Self { sessions: true, kinds: true })
     }
 }
 
@@ -122,48 +131,36 @@ impl Plan {
             let mut place = 0;
             for index in experiment.session_order(participant) {
                 let (session, conditions) = (&experiment.sessions[index], &places[index]);
-                let order = experiment.order.of(
-                    participant as usize - 1,
-                    conditions.len(),
-                    experiment.seed,
-                );
-                let met: Vec<&Vec<usize>> =
-                    order.into_iter().map(|index| &conditions[index]).collect();
-                let practice = met.iter().cycle().take(experiment.practice as usize);
-                let practice = practice.map(|condition| (0, true, *condition));
                 let repetitions = session.repetitions.unwrap_or(experiment.repetitions);
-                let counted = (1..=repetitions)
-                    .flat_map(|repetition| met.iter().map(move |one| (repetition, false, *one)));
-                for (repetition, is_practice, of_kinds) in practice.chain(counted) {
-                    for (kind, condition) in session.trials.iter().zip(of_kinds.iter().copied()) {
-                        for count in 0..if is_practice { 1 } else { kind.count } {
-                            place += 1;
-                            let seed = seed_of(
-                                experiment.seed,
-                                [participant, repetition, count, u32::from(is_practice)],
-                            );
-                            let levels = &plan.conditions[condition].levels;
-                            let settings = settings(session, kind, levels);
-                            let trial = Trial {
-                                number: plan.trials.len() as u32 + 1,
-                                session: session.name.clone(),
-                                name: kind.name.clone(),
-                                condition,
-                                participant,
-                                repetition,
-                                place,
-                                is_practice,
-                                seed,
-                                begins_ms,
-                                settings,
-                            };
-                            begins_ms += trial.played_ms() + 1000.0;
-                            if plan.trials.len() == TRIALS_MAX {
-                                let what = format!("more than {TRIALS_MAX} trials");
-                                return Err(Wrong { line: 1, column: 1, what });
-                            }
-                            plan.trials.push(trial);
-                        }
+                for repetition in 0..=repetitions {
+                    // Practice is the repetition before the first.
+                    let is_practice = repetition == 0;
+                    let room = TRIALS_MAX - plan.trials.len();
+                    for met in meetings(experiment, session, participant, repetition, room)? {
+                        place += 1;
+                        let (kind, condition) =
+                            (&session.trials[met.kind], conditions[met.levels][met.kind]);
+                        let seed = seed_of(
+                            experiment.seed,
+                            [participant, repetition, met.count, u32::from(is_practice)],
+                        );
+                        let levels = &plan.conditions[condition].levels;
+                        let settings = settings(session, kind, levels);
+                        let trial = Trial {
+                            number: plan.trials.len() as u32 + 1,
+                            session: session.name.clone(),
+                            name: kind.name.clone(),
+                            condition,
+                            participant,
+                            repetition,
+                            place,
+                            is_practice,
+                            seed,
+                            begins_ms,
+                            settings,
+                        };
+                        begins_ms += trial.played_ms() + 1000.0;
+                        plan.trials.push(trial);
                     }
                 }
             }
@@ -248,6 +245,46 @@ impl Plan {
         };
         self.trials.iter().map(cost).sum::<f64>() / cores.max(1) as f64
     }
+}
+
+/// A trial of one repetition of a session: the places of its levels and of its kind there, and its count of these.
+#[derive(Clone, Copy)]
+struct Meeting {
+    levels: usize,
+    kind: usize,
+    count: u32,
+}
+
+/// All that a participant meets in one repetition of a session, in order; `room` at most. Shuffled are trials one by
+/// one, anew in each repetition; squares order the combinations of levels, and the kinds of trials stay as written.
+fn meetings(
+    experiment: &Experiment,
+    session: &Session,
+    participant: u32,
+    repetition: u32,
+    room: usize,
+) -> Result<Vec<Meeting>, Wrong> {
+    let (row, seed) = (participant as usize - 1, experiment.seed);
+    let order = experiment.order.of(row, session.conditions.len(), seed);
+    let is_practice = repetition == 0;
+    let times = if is_practice { experiment.practice as usize } else { order.len() };
+    let mut all = Vec::new();
+    for levels in order.iter().copied().cycle().take(times) {
+        for (kind, what) in session.trials.iter().enumerate() {
+            for count in 0..if is_practice { 1 } else { what.count } {
+                if all.len() == room {
+                    let what = format!("more than {TRIALS_MAX} trials");
+                    return Err(Wrong { line: 1, column: 1, what });
+                }
+                all.push(Meeting { levels, kind, count });
+            }
+        }
+    }
+    if experiment.order == Order::Shuffled && !is_practice {
+        let order = Order::Shuffled.of(row, all.len(), seed_of(seed, [repetition, 0, 0, 0]));
+        all = order.into_iter().map(|place| all[place]).collect();
+    }
+    Ok(all)
 }
 
 impl Trial {
@@ -376,6 +413,10 @@ pub(crate) fn impossible(settings: &Settings) -> Vec<(&'static str, String)> {
     if is_locked && !(2..=most).contains(&players) {
         let what = format!("{players} players: in lockstep 2 to {most} can play");
         wrong.push(("players", what));
+    }
+    if is_locked && play == "match" && settings.text("mode") == "targets" {
+        let what = "shots at targets are judged by a server: choose a `model` that has one";
+        wrong.push(("mode", what.to_owned()));
     }
     if play == "match" && settings.text("mode") == "duel" && players < 2 {
         wrong.push(("players", "a duel takes two players".to_owned()));

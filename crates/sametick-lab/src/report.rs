@@ -287,7 +287,7 @@ fn tables(log: &Log, analysis: &Analysis) -> Result<String, LogError> {
 
 /// Shots that were refused though the crosshair was on somebody, and hits on those behind cover.
 const DOUBTFUL: &str = "FROM shot s JOIN trial t USING (trial) WHERE s.is_behind_cover OR (s.aimed IS NOT NULL AND \
-                        s.hit IS NULL) ORDER BY s.trial, s.tick LIMIT ?1";
+                        s.hit IS NULL AND s.target IS NULL) ORDER BY s.trial, s.tick LIMIT ?1";
 
 /// The trials whose doubtful shots a report lists, and that can be played again.
 pub fn doubtful_trials(log: &Log) -> Result<Vec<u32>, LogError> {

@@ -6,6 +6,8 @@ pub const ROWS_MAX: usize = 4_000_000;
 /// All that is logged of one trial.
 #[derive(Clone, Debug, Default)]
 pub struct TrialLog {
+    /// How long was logged, if not as long as the trial's setting says.
+    pub duration_ms: Option<f64>,
     /// How many ticks the rules took in the logged time.
     pub ticks: u32,
     /// The hash of the last world: the same run ends with the same one.
@@ -204,7 +206,7 @@ pub struct TargetRow {
     pub kind: String,
     /// Which life, from 1.
     pub life: u32,
-    /// When it appeared, or logging began.
+    /// When it appeared.
     pub tick: u32,
     /// Since the logged time began.
     pub time_ms: f64,

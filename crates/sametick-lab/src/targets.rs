@@ -7,7 +7,8 @@ use crate::value::{Plain, number};
 use crate::wrong::{Wrong, meant};
 use sametick_arena::vector::{Bounds, Vector};
 use sametick_arena::{
-    Content, Jumping, Space, TARGET_HITS_MAX, TARGETS_MAX, TargetKind, TargetSet, WAYPOINTS_MAX,
+    Content, Jumping, RESPAWNS_MAX, Space, TARGET_HITS_MAX, TARGETS_MAX, TargetKind, TargetSet,
+    WAYPOINTS_MAX,
 };
 use std::ops::Range;
 use toml::Spanned;
@@ -73,6 +74,7 @@ fn one(scan: &Scan<'_>) -> Result<NamedTarget, Wrong> {
         speed: of("jump_speed", moving, if space == Space::World { [4.0; 2] } else { [5.0; 2] })?,
         gravity: of("gravity", GRAVITY, [9.8; 2])?,
     };
+    meaningless(scan, space)?;
     let kind = TargetKind {
         space,
         size: of("size", METRES, usual.size)?,
@@ -88,7 +90,7 @@ fn one(scan: &Scan<'_>) -> Result<NamedTarget, Wrong> {
         turn_seconds: of("motion_change_period", SECONDS, usual.turn_seconds)?,
         jumping: flag(scan, "jumps")?.unwrap_or(false).then_some(jumping),
         respawns: respawns(scan)?,
-        away_seconds: of("away", SECONDS, [0.0; 2])?[0],
+        away_seconds: away(scan)?,
         hits: Some(scan.count("hits", 1, u32::from(TARGET_HITS_MAX))?.unwrap_or(1) as u8),
         way: way(scan)?,
         spawn_bounds: bounds(scan, "spawn_bounds")?,
@@ -100,6 +102,36 @@ fn one(scan: &Scan<'_>) -> Result<NamedTarget, Wrong> {
     alone.check().map_err(|what| wrong(format!("the target {name:?}: {what}")))?;
     let kind = alone.kinds.into_iter().next().unwrap_or_default();
     Ok(NamedTarget { name, kind })
+}
+
+/// What says nothing of such a target is not passed over in silence.
+fn meaningless(scan: &Scan<'_>, space: Space) -> Result<(), Wrong> {
+    let jumps = flag(scan, "jumps")?.unwrap_or(false);
+    let refused = match space {
+        Space::Player => ["locked", "move_bounds"].as_slice(),
+        Space::World => ["upper_hemisphere_only"].as_slice(),
+    };
+    let of_jumps = ["jump_period", "jump_speed", "gravity"].map(|name| (name, "of jumps = true"));
+    let where_ = match space {
+        Space::Player => "of space = \"world\"",
+        Space::World => "of space = \"player\"",
+    };
+    let of_space = refused.iter().map(|name| (*name, where_));
+    for (name, where_) in of_jumps.into_iter().filter(|_| !jumps).chain(of_space) {
+        if let Some(found) = scan.get(name) {
+            let what = format!("`{name}` means nothing here: it is {where_}");
+            return Err(scan.source.wrong(&found.span(), what));
+        }
+    }
+    Ok(())
+}
+
+fn away(scan: &Scan<'_>) -> Result<f32, Wrong> {
+    let [least, most] = range(scan, "away", SECONDS)?.unwrap_or_default();
+    match scan.get("away").filter(|_| least != most) {
+        Some(found) => Err(scan.source.wrong(&found.span(), "`away` is one time: \"1 s\"")),
+        None => Ok(least),
+    }
 }
 
 fn flag(scan: &Scan<'_>, name: &'static str) -> Result<Option<bool>, Wrong> {
@@ -143,7 +175,7 @@ fn respawns(scan: &Scan<'_>) -> Result<Option<u16>, Wrong> {
         return Ok(None);
     }
     let times = number(found.get_ref()).filter(|times| times.fract() == 0.0);
-    let times = times.filter(|times| (0.0..65_535.0).contains(times));
+    let times = times.filter(|times| (0.0..=f64::from(RESPAWNS_MAX)).contains(times));
     let what = "`respawns` is how often it comes back, or \"forever\"";
     times.map(|times| Some(times as u16)).ok_or_else(|| scan.source.wrong(&found.span(), what))
 }
@@ -232,9 +264,10 @@ pub(crate) fn check(experiment: &Experiment, source: Source<'_>) -> Result<(), W
 pub(crate) fn impossible(settings: &Settings) -> Option<(&'static str, String)> {
     let ms = |name| settings.number(name);
     if settings.text("targets").is_empty() {
-        let waits = ms("foreperiod").unwrap_or(0.0) > 0.0 || ms("foreperiod_most").is_some();
-        let what = "`foreperiod` is the wait before `targets` appear, and none are named";
-        return waits.then(|| ("foreperiod", what.to_owned()));
+        let waits = ["foreperiod", "foreperiod_most", "foreperiod_mean"];
+        let said = waits.into_iter().find(|name| ms(name).is_some_and(|ms| ms > 0.0))?;
+        let what = format!("`{said}` is of the wait before `targets` appear, and none are named");
+        return Some((said, what));
     }
     if settings.text("mode") != "targets" || settings.text("play") != "match" {
         let what = "`targets` are shot at in matches with mode = \"targets\"";
@@ -248,6 +281,21 @@ pub(crate) fn impossible(settings: &Settings) -> Option<(&'static str, String)> 
     if ms("foreperiod_most").is_some_and(|most| most < least) {
         let what = "`foreperiod_most` is no less than `foreperiod`, which is the least";
         return Some(("foreperiod_most", what.to_owned()));
+    }
+    let mean = ms("foreperiod_mean").filter(|mean| *mean > 0.0);
+    if mean.is_some() && ms("foreperiod_most").is_none() {
+        let what = "`foreperiod_mean` is of a wait by chance, up to `foreperiod_most`";
+        return Some(("foreperiod_mean", what.to_owned()));
+    }
+    if mean.is_some_and(|mean| mean <= least) {
+        let what = "`foreperiod_mean` is more than `foreperiod`, which is the least";
+        return Some(("foreperiod_mean", what.to_owned()));
+    }
+    let (most, duration) = (ms("foreperiod_most"), ms("duration").unwrap_or(0.0));
+    if most.unwrap_or(least) >= duration {
+        let said = if most.is_some() { "foreperiod_most" } else { "foreperiod" };
+        let what = format!("a trial is over by then: it lasts {} s", Plain(duration / 1000.0));
+        return Some((said, what));
     }
     None
 }
@@ -304,7 +352,9 @@ pub(crate) fn written(target: &NamedTarget) -> String {
     line("ecc_v", both(kind.above, "deg"));
     line("symmetric_h", kind.is_symmetric[0].to_string());
     line("symmetric_v", kind.is_symmetric[1].to_string());
-    line("upper_hemisphere_only", kind.is_upper_only.to_string());
+    if kind.is_upper_only {
+        line("upper_hemisphere_only", "true".to_owned());
+    }
     line("speed", both(kind.speed, moving));
     line("motion_change_period", both(kind.turn_seconds, "s"));
     if let Some(jumping) = kind.jumping {

@@ -152,6 +152,36 @@ const CASES: &[(&str, &str)] = &[
         "question = \"?\"\n[settings]\nplayer.5.ping = \"50 ms\"",
         "line 3, column 17: `player.5.ping` is of nobody: 2 play",
     ),
+    (
+        "question = \"?\"\n[[session]]\nname = \"a\"\n[[session]]\nname = \"a\"",
+        "line 4, column 1: there are two sessions \"a\"",
+    ),
+    (
+        "question = \"?\"\n[[trial]]\nname = \"a\"\n[[trial]]\nname = \"a\"",
+        "line 4, column 1: there are two trials \"a\"",
+    ),
+    (
+        "question = \"?\"\n[factors]\nping = [\"1 ms\"]\n[[trial]]\nping = \"2 ms\"",
+        "line 5, column 8: `ping` is a factor, which holds in every trial",
+    ),
+    (
+        "question = \"?\"\n[factors]\nping = [\"1 ms\", \"2 ms\"]\n[quick.factors]\nping = [\"3 ms\"]",
+        "line 5, column 9: `ping` has no level 3 ms; it has 1 ms, 2 ms",
+    ),
+    (
+        "question = \"?\"\n[factors]\nping = [\"1 ms\", \"2 ms\"]\n[quick.factors]\nloss = [\"3 %\"]",
+        "line 5, column 9: `loss` is no factor here; known are ping",
+    ),
+    (
+        "question = \"?\"\n[factors]\nping = [\"1 ms\", \"2 ms\"]\nloss = [\"0 %\"]\n[[expect]]\n\
+         metric = \"kills\"\nrows = \"ping\"\nrow_levels = [1, 3]\ncolumns = \"loss\"\ncolumn_levels = [0]\n\
+         table = [[1], [2]]\nwithin = \"1 %\"",
+        "line 8, column 18: `ping` has no level 3; it has 1, 2",
+    ),
+    (
+        "question = \"?\"\n[settings]\nmodel = \"rollback\"\nmode = \"targets\"",
+        "line 4, column 8: shots at targets are judged by a server: choose a `model` that has one",
+    ),
 ];
 
 #[test]
@@ -237,6 +267,48 @@ fn sessions_and_kinds_of_trials_are_told_apart_where_they_differ() {
     let kinds = "question = \"?\"\n[[session]]\nname = \"one\"\n[[session.trial]]\nname = \"calm\"\n\
                  [[session.trial]]\nname = \"wild\"\njitter = \"9 ms\"\n";
     assert_eq!(labels(kinds), ["one, calm", "one, wild"]);
+    let later = "question = \"?\"\n[[session]]\nname = \"first\"\n[[session.trial]]\nname = \"easy\"\n\
+                 [[session]]\nname = \"main\"\n[[session.trial]]\nname = \"easy\"\n[[session.trial]]\n\
+                 name = \"hard\"\njitter = \"9 ms\"\n";
+    assert_eq!(labels(later), ["first, easy", "main, easy", "main, hard"], "met later");
+    let all = later.replace("name = \"main\"", "name = \"main\"\nsettings.loss = \"1 %\"");
+    let (_, plan) = read(&all);
+    let apart = |name: &str, kind: &str| [("session", name.to_owned()), ("trial", kind.to_owned())];
+    assert_eq!(plan.conditions[2].apart, apart("main", "hard"), "both are told");
+    assert_eq!(plan.conditions.len(), 3);
+}
+
+#[test]
+fn shuffled_trials_are_mixed_over_kinds_and_repetitions() {
+    let text = "question = \"?\"\nrepetitions = 2\norder = \"shuffled\"\n[factors]\nping = [\"0 ms\", \"9 ms\"]\n\
+                [[trial]]\nname = \"a\"\ncount = 6\n[[trial]]\nname = \"b\"\ncount = 6\nloss = \"1 %\"\n";
+    let (_, plan) = read(text);
+    let names: Vec<(usize, &str)> =
+        plan.trials.iter().map(|trial| (trial.condition, trial.name.as_str())).collect();
+    let (first, second) = names.split_at(24);
+    assert_ne!(first, second, "another order in each repetition");
+    let changes = first.windows(2).filter(|pair| pair[0].1 != pair[1].1).count();
+    assert!(changes > 5, "kinds alternate: {first:?}");
+    let sorted = |names: &[(usize, &str)]| {
+        let mut names: Vec<(usize, String)> =
+            names.iter().map(|(condition, name)| (*condition, (*name).to_owned())).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(sorted(first), sorted(second), "each as often as before");
+    let (_, again) = read(text);
+    let seeds = |plan: &Plan| plan.trials.iter().map(|trial| trial.seed).collect::<Vec<_>>();
+    assert_eq!(seeds(&plan), seeds(&again));
+}
+
+#[test]
+fn changes_of_all_layers_come_by_time() {
+    let (_, plan) = read(
+        "question = \"?\"\n[settings]\nduration = \"9 s\"\n[[settings.change]]\nat = \"5 s\"\nping = \"9 ms\"\n\
+         [[session]]\nname = \"one\"\n[[session.settings.change]]\nat = \"2 s\"\nping = \"50 ms\"\n",
+    );
+    let times: Vec<f64> = plan.trials[0].settings.changes.iter().map(|one| one.at_ms).collect();
+    assert_eq!(times, [2_000.0, 5_000.0]);
 }
 
 #[test]

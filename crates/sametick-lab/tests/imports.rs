@@ -6,7 +6,7 @@ use sametick::Dice;
 use sametick_arena::{Space, TargetKind};
 use sametick_lab::{
     Any, AnyFile, AnyKind, AnyValue, Experiment, Fate, Imported, Mapping, Plan, SessionOrders,
-    Value, any_kind, import, import_all, startup,
+    any_kind, import, import_all, startup,
 };
 use std::path::Path;
 
@@ -98,7 +98,7 @@ fn targets_are_imported_and_trials_name_them() {
     assert_eq!(kind("box 3 hits").is_locked, [false, true, false]);
     assert_eq!(kind("box 3 hits").hits, Some(3), "the session's own hits to kill");
     assert_eq!(kind("path 3 hits").way, [(0.0, [0.0, 0.0, 1.0]), (1.5, [4.0, -2.0, 1.0])]);
-    assert_eq!(kind("path 3 hits").size, [0.04, 8.0], "the nearest that there is");
+    assert_eq!(kind("path 3 hits").size, [0.01, 8.0], "the nearest that there is");
 
     assert_eq!(plan.trials.len(), 3 + 2 + 2, "counts and blocks add up");
     let of = |session: &str, name: &str| {
@@ -109,7 +109,13 @@ fn targets_are_imported_and_trials_name_them() {
     assert_eq!(of("first", "1").settings.target_set().kinds.len(), 3);
     let set = of("first", "one").settings.target_set();
     assert_eq!((set.wait_seconds, set.wait_mean_seconds), ([0.5, 1.5], 0.8));
-    assert_eq!(of("second", "0").settings.value("foreperiod"), &Value::Number(250.0));
+    let second = of("second", "0").settings.target_set();
+    assert_eq!(
+        second.wait_seconds,
+        [0.5, 1.5],
+        "the experiment's range holds with the session's mean"
+    );
+    assert_eq!(second.wait_mean_seconds, 0.0, "a mean below the least is none");
 
     let fate = |key: &str| fate(&imported.mappings, key).fate;
     assert_eq!(fate("targets[0].eccH"), Fate::Mapped);
@@ -123,6 +129,53 @@ fn targets_are_imported_and_trials_name_them() {
         .any(|one| one.what.contains("no trial names the target \"unused\""));
     let typo = imported.mappings.iter().find(|one| one.key == "targets[4].visulaSize").unwrap();
     assert!(unused && typo.what.ends_with("did you mean `visualSize`?"), "{typo:?}");
+}
+
+#[test]
+fn questions_waits_and_what_is_too_fast_become_what_can_be_asked_and_played() {
+    let imported = import(&of(r#"{ targets = (
+            { id = "a", destSpace = "player", distance = [10, 20], speed = [0, 500], moveBounds = AABox {
+                Point3(0, 0, 0), Point3(1, 1, 1) } },
+            { id = "b", destSpace = "world", speed = [1, 99], upperHemisphereOnly = true } );
+        questions = ( { type = "Rating", prompt = "How was it?", options = ["1", "2", "3"], fontSize = 20 },
+            { type = "Entry", prompt = "Why?" }, { type = "Rating", prompt = "How far?", options = ["near", "far"] } );
+        sessions = ( { id = "s", questions = ( { type = "Entry", prompt = "Why?" } ), trials = (
+            { id = "x", targetIds = ("a"), questions = (
+                { type = "MultipleChoice", prompt = "Which?", options = ["this", "that"] },
+                { type = "DropDown", prompt = "Whose?", options = ["mine"] } ) },
+            { id = "x", targetIds = ("b"), pretrialDuration = 0.2 } ) } ) }"#))
+    .unwrap();
+    let (experiment, plan) = experiment(&imported);
+    let people = experiment.people.as_ref().expect("somebody is asked");
+    let asked: Vec<(&str, &str, usize, bool)> = people
+        .questions
+        .iter()
+        .map(|one| (one.ask.as_str(), one.kind.name(), one.options.len(), one.randomised))
+        .collect();
+    let expected = [
+        ("How was it?", "rating", 3, false),
+        ("Why?", "text", 0, false),
+        ("How far?", "choice", 2, false),
+        ("Which?", "choice", 2, true),
+    ];
+    assert_eq!(asked, expected);
+    let fate = |key: &str| fate(&imported.mappings, key).fate;
+    assert_eq!(fate("sessions[0].trials[0].questions[1]"), Fate::Impossible);
+    assert_eq!(fate("questions[0].fontSize"), Fate::Impossible);
+    assert_eq!(fate("targets[0].speed"), Fate::Approximated);
+    assert_eq!(fate("targets[0].moveBounds"), Fate::Impossible);
+    assert_eq!(fate("targets[1].speed"), Fate::Approximated);
+    assert_eq!(fate("targets[1].upperHemisphereOnly"), Fate::Impossible);
+    assert_eq!(experiment.targets[1].kind.speed, [1.0, 31.0]);
+    let wait = |name: &str| {
+        let trial = plan.trials.iter().find(|trial| trial.name == name).unwrap();
+        trial.settings.number("foreperiod")
+    };
+    assert_eq!(
+        (wait("x"), wait("x (2)")),
+        (Some(500.0), Some(200.0)),
+        "FPSci's usual, and its own"
+    );
 }
 
 #[test]

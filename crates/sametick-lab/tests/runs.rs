@@ -178,6 +178,41 @@ fn an_expectation_fails_where_the_log_says_otherwise() {
 }
 
 #[test]
+fn a_table_of_which_no_cell_was_played_does_not_hold_and_every_seed_is_a_unit() {
+    let folder = Folder::new("cells");
+    let text = r#"
+        question = "?"
+        repetitions = 2
+        [settings]
+        play = "fpsci"
+        duration = "1 s"
+        [factors]
+        ping = ["40 ms", "80 ms"]
+        loss = ["0 %"]
+        [[trial]]
+        count = 3
+        [quick.factors]
+        ping = ["40 ms"]
+        [[expect]]
+        metric = "line_delay"
+        rows = "ping"
+        row_levels = [80]
+        columns = "loss"
+        column_levels = [0]
+        table = [[40]]
+        within = "10 %"
+    "#;
+    let (log, _) = run_into(&folder.file("cells.db"), text, 1, (0, 1)).expect("it runs");
+    assert_eq!(Analysis::new(&log).expect("it is read").units, 6);
+    let (experiment, _) = read(text);
+    let judged = sametick_lab::outcomes(&experiment, &log).expect("they are compared");
+    assert!(judged.len() == 1 && judged[0].holds, "{judged:#?}");
+    log.connection.execute("UPDATE condition SET levels = '{}'", []).expect("ours");
+    let judged = sametick_lab::outcomes(&experiment, &log).expect("they are compared");
+    assert!(judged.len() == 1 && !judged[0].holds, "{judged:#?}");
+}
+
+#[test]
 fn no_interval_shrinks_when_every_shot_is_stored_twice() {
     let folder = Folder::new("twice");
     let text = "question = \"?\"\nrepetitions = 4\n[settings]\nplay = \"scene\"\nduration = \"2 s\"\nwarm_up \

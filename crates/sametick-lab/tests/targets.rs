@@ -4,7 +4,8 @@ mod common;
 
 use common::{Folder, read};
 use sametick_lab::{
-    Experiment, How, Log, NewCarrier, Plan, Simulated, content_recorded, outcomes, play_again, run,
+    Experiment, How, Log, METRICS, NewCarrier, Plan, Simulated, content_recorded, outcomes,
+    play_again, run,
 };
 use std::sync::atomic::AtomicBool;
 
@@ -91,6 +92,17 @@ fn bots_destroy_targets_and_the_log_tells_of_every_life_and_shot() {
     assert_eq!(number(wait), 0.0);
     assert_eq!(number("SELECT COUNT(*) * 1.0 FROM figure WHERE name = 'foreperiod'"), 4.0);
     assert!(outcomes(&experiment, &log).unwrap().is_empty());
+    // A trial is over when all of its targets are gone, and says how long it was.
+    let gone = "(SELECT trial FROM target WHERE kind = 'near' GROUP BY trial HAVING COUNT(destroyed_ms) = 4)";
+    let whole =
+        format!("SELECT COUNT(*) * 1.0 FROM trial WHERE (duration_ms < 8000) <> (trial IN {gone})");
+    assert_eq!(number(&whole), 0.0);
+    assert!(number(&format!("SELECT COUNT(*) * 1.0 FROM trial WHERE trial IN {gone}")) > 0.0);
+    // What others are aimed at is nobody's reaction to this one.
+    let metric = METRICS.iter().find(|metric| metric.name == "reaction_time").unwrap();
+    assert!(!metric.of_trials(&log.connection).unwrap().is_empty());
+    log.connection.execute("UPDATE shot SET aimed_target = 99", []).unwrap();
+    assert!(metric.of_trials(&log.connection).unwrap().is_empty());
 }
 
 #[test]
@@ -129,7 +141,7 @@ fn a_trial_with_targets_is_played_again_and_its_recording_finds_its_content() {
     let (experiment, plan) = read(&AIM.replace("8 s", "3 s"));
     let log = run_all(&experiment, &plan, &folder);
     let recording = play_again(&log, 1, &folder.0).expect("it ends in the same world");
-    let header = sametick::replay::Header::read(&recording).expect("a recording");
+    let header = sametick::replay::Header::read(&recording.recording).expect("a recording");
     let content = content_recorded(header.content_name, &header.configuration, None);
     assert_eq!(content.expect("the same content").targets.kinds.len(), 2);
 }
@@ -163,6 +175,24 @@ fn what_is_wrong_with_targets_is_said_with_its_place() {
             "the target \"path\": its destinations are at least two, each later than the one before",
         ),
         ("\"player\"", "\"moon\"", "`space` is world or player, not \"moon\""),
+        ("hits = 2", "away = [\"1 s\", \"3 s\"]", "`away` is one time: \"1 s\""),
+        ("hits = 2", "gravity = \"9 m/s2\"", "`gravity` means nothing here: it is of jumps = true"),
+        ("hits = 2", "locked = [\"x\"]", "`locked` means nothing here: it is of space = \"world\""),
+        (
+            "hits = 2",
+            "space = \"world\"\nupper_hemisphere_only = true",
+            "`upper_hemisphere_only` means nothing here: it is of space = \"player\"",
+        ),
+        (
+            "respawns = 1",
+            "respawns = 65534",
+            "`respawns` is how often it comes back, or \"forever\"",
+        ),
+        (
+            "\"8 deg/s\"",
+            "\"800 deg/s\"",
+            "the target \"near\": its speed is 0 to 800: from 0 to 148 it may be",
+        ),
     ] {
         assert!(AIM.contains(from), "{from}");
         let wrong = Experiment::read(&AIM.replacen(from, to, 1), ".".as_ref(), false);
@@ -188,8 +218,19 @@ fn what_is_wrong_with_targets_is_said_with_its_place() {
         (
             "targets = [[\"near\", \"near\"], \"path\"]",
             "ping = [\"1 ms\"]",
-            "`foreperiod` is the wait before `targets` appear, and none are named",
+            "`foreperiod` is of the wait before `targets` appear, and none are named",
         ),
+        (
+            "foreperiod_most = \"900 ms\"",
+            "foreperiod_mean = \"500 ms\"",
+            "`foreperiod_mean` is of a wait by chance, up to `foreperiod_most`",
+        ),
+        (
+            "warm_up = \"2 s\"",
+            "foreperiod_mean = \"300 ms\"",
+            "`foreperiod_mean` is more than `foreperiod`, which is the least",
+        ),
+        ("duration = \"8 s\"", "duration = \"0.9 s\"", "a trial is over by then: it lasts 0.9 s"),
     ] {
         let experiment = Experiment::read(&AIM.replacen(from, to, 1), ".".as_ref(), false).unwrap();
         let wrong = Plan::new(&experiment).expect_err(to).to_string();

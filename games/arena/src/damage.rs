@@ -58,6 +58,8 @@ pub(crate) fn settle(
     lookup: &Lookup,
     hurts: &[Hurt],
 ) {
+    // Who has hit which target already: all pellets of a shot are one hit.
+    let mut counted: Vec<(Option<EntityId>, EntityId)> = Vec::new();
     for hurt in hurts {
         match world.entity_mut(hurt.victim) {
             Some(Entity::Fighter(fighter)) if fighter.is_alive() => {
@@ -66,6 +68,11 @@ pub(crate) fn settle(
             }
             Some(Entity::Prop(prop)) if prop.health > 0 => hurt_prop(prop, turn, hurt),
             Some(Entity::Target(target)) if target.health > 0 => {
+                let hit = (hurt.by, hurt.victim);
+                if target.counts_hits(turn) && counted.contains(&hit) {
+                    continue;
+                }
+                counted.push(hit);
                 let points = hurt_target(target, turn, hurt);
                 score(world, lookup, hurt.by, points);
             }

@@ -68,8 +68,8 @@ pub use prop::{PROP_HALF_METRES, PROP_HEALTH, Prop};
 pub use rocket::{BLAST_METRES, ROCKET_SPEED, Rocket};
 pub use seat::{NAME_BYTES_MAX, Seat};
 pub use target::{
-    Jumping, Space, TARGET_HALF_METRES, TARGET_HEALTH, TARGET_HITS_MAX, TARGET_SIZE_MAX,
-    TARGETS_MAX, Target, TargetKind, TargetSet, WAYPOINTS_MAX,
+    Jumping, RESPAWNS_MAX, Space, TARGET_HALF_METRES, TARGET_HEALTH, TARGET_HITS_MAX,
+    TARGET_SIZE_LEAST, TARGET_SIZE_MAX, TARGETS_MAX, Target, TargetKind, TargetSet, WAYPOINTS_MAX,
 };
 pub use trace::{anything, trace};
 pub use weapon::{Weapon, WeaponTuning, pellets_of};

@@ -4,8 +4,8 @@
 mod kind;
 
 pub use kind::{
-    Jumping, Space, TARGET_HALF_METRES, TARGET_HEALTH, TARGET_HITS_MAX, TARGET_SIZE_MAX,
-    TARGETS_MAX, TargetKind, TargetSet, WAYPOINTS_MAX,
+    Jumping, RESPAWNS_MAX, Space, TARGET_HALF_METRES, TARGET_HEALTH, TARGET_HITS_MAX,
+    TARGET_SIZE_LEAST, TARGET_SIZE_MAX, TARGETS_MAX, TargetKind, TargetSet, WAYPOINTS_MAX,
 };
 
 use crate::arena::{Arena, Entity, Roll};
@@ -24,8 +24,8 @@ use std::borrow::Cow;
 
 /// How many places are tried for one that is free and in sight.
 const SPAWN_TRIES: usize = 16;
-/// Half sizes are whole numbers of this, and no less than two of them.
-const HALF_STEP_METRES: f32 = 0.01;
+/// Half sizes are whole numbers of this, and no less than the smallest target's: it is a whole millimetre across.
+const HALF_STEP_METRES: f32 = 0.0005;
 /// Where nothing may fly: the map's end is not shown.
 const FARTHEST: f32 = REACH_METRES - 1.0;
 /// So near to a wall a target may hang that would be in it.
@@ -46,9 +46,9 @@ pub struct Target {
     pub half: f32,
     /// Hits or points that it can still take. None left: away.
     pub health: u8,
-    /// When it is back.
+    /// When it is back: the server's own, as all that follows. Who knew it would not wait but count.
     pub back_at: u32,
-    /// How often it will appear in this round, 65535 for ever. What follows is the server's own.
+    /// How often it will appear in this round, 65535 for ever.
     pub left: u16,
     /// In which round it last began.
     pub round: u8,
@@ -60,7 +60,7 @@ pub struct Target {
     pub ground: f32,
     /// How quickly it falls.
     pub gravity: f32,
-    /// The eye by which it appeared.
+    /// The eye by which it appeared; in the player's space the eye that it is carried along with.
     pub eye: Vector,
     /// Where that looked when the round began: yaw and pitch.
     pub view: [f32; 2],
@@ -73,7 +73,7 @@ impl Networked for Target {
         f.exacts("velocity", &mut self.velocity).shown_each(-SPEED_MAX..=SPEED_MAX, 1.0 / 32.0);
         f.exact("half", &mut self.half).shown(0.0..=TARGET_SIZE_MAX / 2.0, HALF_STEP_METRES);
         f.int("health", &mut self.health, 0..=TARGET_HITS_MAX);
-        f.bits("back_at", &mut self.back_at, 32);
+        f.bits("back_at", &mut self.back_at, 32).shown_as(Int::new(0..=0));
         f.bits("left", &mut self.left, 16).shown_as(Int::new(0..=0));
         f.bits("round", &mut self.round, 8).shown_as(Int::new(0..=0));
         f.bits("turns_at", &mut self.turns_at, 32).shown_as(Int::new(0..=0));
@@ -82,6 +82,7 @@ impl Networked for Target {
         f.exact("gravity", &mut self.gravity).shown(0.0..=0.0, 1.0);
         f.exacts("eye", &mut self.eye).shown_each(0.0..=0.0, 1.0);
         f.exacts("view", &mut self.view).shown_each(0.0..=0.0, 1.0);
+        f.rate_of("velocity", "position");
     }
 }
 
@@ -100,6 +101,11 @@ impl Target {
     /// The room it takes, whether it is there or away.
     pub(crate) fn body(&self) -> Bounds {
         Bounds { low: self.position, high: self.position }.grown([self.half; 3])
+    }
+
+    /// Whether it counts hits, not points of health.
+    pub(crate) fn counts_hits(&self, turn: &Turn<'_, Arena>) -> bool {
+        kind_of(turn.content(), self.index).is_some_and(|kind| kind.hits.is_some())
     }
 
     /// Takes a wound; whether it was the last.
@@ -192,6 +198,10 @@ pub(crate) fn step(world: &mut World<Entity>, turn: &Turn<'_, Arena>) {
         if target.health == 0 && tick >= target.back_at {
             target.appear(&kind, &mut dice, turn);
         } else if target.health > 0 {
+            let eye = round.as_ref().and_then(|round| round.view).map(|(eye, _)| eye);
+            if let Some(eye) = eye.filter(|_| kind.space == Space::Player) {
+                target.follow(eye, turn.content());
+            }
             target.go(&kind, &mut dice, turn);
         }
     }
@@ -267,6 +277,18 @@ impl Target {
         let share = (free / (metres + 2.0 * self.half)).clamp(NEAREST_METRES / metres, 1.0);
         self.position = along(self.eye, way, metres * share);
         self.half = on_grid(self.half * share);
+    }
+
+    /// Goes along with the eye that it moves round, as far as walls let it.
+    fn follow(&mut self, eye: Vector, content: &Content) {
+        let by = subtract(eye, self.eye);
+        if by == [0.0; 3] {
+            return;
+        }
+        let there = add(self.position, by).map(|part| part.clamp(-FARTHEST, FARTHEST));
+        let end = content.map.trace([self.half; 3], self.position, there).end;
+        self.ground += end[2] - self.position[2];
+        (self.position, self.eye) = (end, eye);
     }
 
     fn go(&mut self, kind: &TargetKind, dice: &mut Dice, turn: &Turn<'_, Arena>) {
@@ -380,7 +402,7 @@ impl Target {
         }
     }
 
-    /// On round the eye by which it appeared, always as far from it; back from walls and from below.
+    /// On round the eye that it goes along with, always as far from it; back from walls and from below.
     fn orbit(&mut self, kind: &TargetKind, turn: &Turn<'_, Arena>) {
         let mut off = subtract(self.position, self.eye);
         let (mut velocity, mut rise) = (self.velocity, 0.0);
@@ -421,7 +443,7 @@ fn ticks(seconds: f32, turn: &Turn<'_, Arena>) -> u32 {
 }
 
 fn on_grid(half: f32) -> f32 {
-    (libm::roundf(half / HALF_STEP_METRES) * HALF_STEP_METRES).max(2.0 * HALF_STEP_METRES)
+    (libm::roundf(half / HALF_STEP_METRES) * HALF_STEP_METRES).max(TARGET_SIZE_LEAST / 2.0)
 }
 
 /// A free place within bounds, in sight of their middle; that itself if none is found.

@@ -4,6 +4,9 @@ use super::{Becomes, Fate, Import, KEYS, line, quoted};
 use crate::any::{Any, Place, WrongAny};
 use crate::value::Plain;
 
+/// How long targets wait in FPSci if nothing is said.
+const PRETRIAL_SECONDS: f64 = 0.5;
+
 impl Import<'_> {
     /// Remembers a key that is read by itself.
     pub(super) fn remember(&mut self, at: Place, key: &str) {
@@ -48,51 +51,68 @@ impl Import<'_> {
         KEYS.iter().flat_map(|(_, keys): &(Becomes, &[&str])| keys.iter().copied())
     }
 
-    /// How long targets wait before they appear: fixed, or drawn between two.
-    pub(super) fn foreperiod(
-        &mut self,
-        text: &mut String,
-        level: &Any,
-        path: &str,
-        prefix: &str,
-    ) -> Result<(), WrongAny> {
+    /// Tells what becomes of the wait that a level says; trials have it.
+    pub(super) fn foreperiod(&mut self, level: &Any, path: &str) -> Result<(), WrongAny> {
         let full = if path.is_empty() { String::new() } else { format!("{path}.") };
-        let (mean, range) = (level.get("pretrialDuration"), level.get("pretrialDurationRange"));
-        let Some(at) = mean.or(range) else { return Ok(()) };
-        let time = |any: &Any| any.number().filter(|time| (0.0..=3_600.0).contains(time));
-        let mut said = |name: &str, seconds: f64| {
-            let ms = quoted(&format!("{} ms", Plain(seconds * 1000.0)));
-            line(text, &format!("{prefix}{name}"), &ms);
-        };
-        let odd =
-            |key: &str, any: &Any| self.wrong(any.at, format!("`{key}` is seconds, 3600 at most"));
-        let mean_seconds = match mean {
-            Some(mean) => Some(time(mean).ok_or_else(|| odd("pretrialDuration", mean))?),
-            None => None,
-        };
-        let Some(range) = range else {
-            said("foreperiod", mean_seconds.unwrap_or(0.0));
-            self.note(at.at, &format!("{full}pretrialDuration"), Fate::Mapped, "`foreperiod`");
-            return Ok(());
-        };
-        let both: Option<Vec<f64>> = range.items().unwrap_or_default().iter().map(time).collect();
-        let [least, most] = both.unwrap_or_default()[..] else {
-            return Err(odd("pretrialDurationRange", range));
-        };
-        if least > most {
-            return Err(self.wrong(range.at, "`pretrialDurationRange` is from least to most"));
-        }
-        said("foreperiod", least);
-        said("foreperiod_most", most);
-        if let Some(mean) = mean_seconds.filter(|mean| *mean > least) {
-            said("foreperiod_mean", mean);
-        }
-        let what = "`foreperiod` to `foreperiod_most`, a truncated exponential of this mean from the least on";
-        self.note(range.at, &format!("{full}pretrialDurationRange"), Fate::Mapped, what);
-        if let Some(mean) = mean {
-            let what = "`foreperiod_mean`";
+        (self.mean_wait(level)?, self.wait_range(level)?);
+        if let Some(mean) = level.get("pretrialDuration") {
+            let what = "`foreperiod` of trials, where a range is said `foreperiod_mean`";
             self.note(mean.at, &format!("{full}pretrialDuration"), Fate::Mapped, what);
+        }
+        if let Some(range) = level.get("pretrialDurationRange") {
+            let what = "`foreperiod` to `foreperiod_most`, a truncated exponential of this mean from the least on";
+            self.note(range.at, &format!("{full}pretrialDurationRange"), Fate::Mapped, what);
         }
         Ok(())
     }
+
+    /// How long the targets of a trial wait: fixed, or drawn between two; each as the innermost level says, or as is
+    /// usual there.
+    pub(super) fn trial_foreperiod(
+        &self,
+        text: &mut String,
+        levels: [&Any; 3],
+    ) -> Result<(), WrongAny> {
+        let (mut mean, mut range) = (None, None);
+        for level in levels {
+            mean = mean.or(self.mean_wait(level)?);
+            range = range.or(self.wait_range(level)?);
+        }
+        let mean = mean.unwrap_or(PRETRIAL_SECONDS);
+        let mut said = |name: &str, seconds: f64| {
+            line(text, name, &quoted(&format!("{} ms", Plain(seconds * 1000.0))));
+        };
+        let Some([least, most]) = range else {
+            said("foreperiod", mean);
+            return Ok(());
+        };
+        said("foreperiod", least);
+        said("foreperiod_most", most);
+        if mean > least {
+            said("foreperiod_mean", mean);
+        }
+        Ok(())
+    }
+
+    fn mean_wait(&self, level: &Any) -> Result<Option<f64>, WrongAny> {
+        let Some(mean) = level.get("pretrialDuration") else { return Ok(None) };
+        let what = "`pretrialDuration` is seconds, 3600 at most";
+        seconds(mean).map(Some).ok_or_else(|| self.wrong(mean.at, what))
+    }
+
+    fn wait_range(&self, level: &Any) -> Result<Option<[f64; 2]>, WrongAny> {
+        let Some(range) = level.get("pretrialDurationRange") else { return Ok(None) };
+        let both: Option<Vec<f64>> =
+            range.items().unwrap_or_default().iter().map(seconds).collect();
+        let what = match both.unwrap_or_default()[..] {
+            [least, most] if least <= most => return Ok(Some([least, most])),
+            [_, _] => "`pretrialDurationRange` is from least to most",
+            _ => "`pretrialDurationRange` is seconds, 3600 at most",
+        };
+        Err(self.wrong(range.at, what))
+    }
+}
+
+fn seconds(any: &Any) -> Option<f64> {
+    any.number().filter(|time| (0.0..=3_600.0).contains(time))
 }

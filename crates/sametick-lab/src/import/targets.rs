@@ -10,6 +10,8 @@ use sametick_arena::{
     Jumping, Space, TARGET_HITS_MAX, TARGET_SIZE_MAX, TargetKind, TargetSet, WAYPOINTS_MAX,
 };
 
+/// As it is written: a millimetre is no whole number of single precision.
+const SIZE_LEAST: f64 = 0.01;
 const LOOKS: &[&str] = &[
     "colors",
     "gloss",
@@ -96,11 +98,48 @@ impl Import<'_> {
         }
         let mut kind = made.kind;
         kind.jumping = made.jumps.then_some(made.jumping);
+        self.within_play(&mut kind, path);
         let alone = TargetSet { kinds: vec![kind.clone()], ..TargetSet::default() };
         alone
             .check()
             .map_err(|what| self.wrong(item.at, format!("the target {name:?}: {what}")))?;
         Ok(NamedTarget { name, kind })
+    }
+
+    /// What is faster than can be played becomes as fast as can be, and what means nothing in a space is left out.
+    fn within_play(&mut self, kind: &mut TargetKind, path: &str) {
+        let most = kind.speed_most();
+        let mut again = |key: &str, fate: Fate, what: String| {
+            let key = format!("{path}.{key}");
+            let told = self.mappings.iter_mut().find(|known| known.key == key);
+            told.into_iter().for_each(|told| (told.fate, told.what) = (fate, what.clone()));
+        };
+        let jumping = kind.jumping.as_mut().map(|jumping| ("jumpSpeed", &mut jumping.speed));
+        for (key, speed) in [("speed", &mut kind.speed)].into_iter().chain(jumping) {
+            if speed[1] > most {
+                let what = format!("the nearest to {} to {}: {most} at most", speed[0], speed[1]);
+                *speed = speed.map(|end| end.min(most));
+                again(key, Fate::Approximated, what);
+            }
+        }
+        let nothing = "it says nothing in this `destSpace`".to_owned();
+        match kind.space {
+            Space::Player => {
+                if kind.move_bounds.take().is_some() {
+                    again("moveBounds", Fate::Impossible, nothing.clone());
+                    let what = "`spawn_bounds`; in the player's space it moves round the eye";
+                    again("bounds", Fate::Approximated, what.to_owned());
+                }
+                if std::mem::take(&mut kind.is_locked) != [false; 3] {
+                    again("axisLocked", Fate::Impossible, nothing);
+                }
+            }
+            Space::World => {
+                if std::mem::take(&mut kind.is_upper_only) {
+                    again("upperHemisphereOnly", Fate::Impossible, nothing);
+                }
+            }
+        }
     }
 
     /// What a key says of a target.
@@ -121,7 +160,7 @@ impl Import<'_> {
                 _ => return Err(self.wrong(value.at, "`destSpace` is world or player")),
             },
             "visualSize" => {
-                made.kind.size = range(self, "size", [0.04, f64::from(TARGET_SIZE_MAX)])?;
+                made.kind.size = range(self, "size", [SIZE_LEAST, f64::from(TARGET_SIZE_MAX)])?;
             }
             "distance" => made.kind.distance = range(self, "distance", [0.5, 200.0])?,
             "speed" => made.kind.speed = range(self, "speed", [0.0, 10_000.0])?,

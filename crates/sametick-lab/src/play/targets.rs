@@ -14,6 +14,8 @@ struct Known {
     health: u8,
     life: u32,
     place: Vector,
+    /// The tick and the time in which its life began.
+    began: (u32, f64),
     row: Option<usize>,
     gone_at: u32,
 }
@@ -24,6 +26,7 @@ pub(crate) struct Targets {
     known: BTreeMap<EntityId, Known>,
     names: Vec<String>,
     total: Option<f64>,
+    destroyed: u32,
     began_ms: Option<f64>,
     first_ms: Option<f64>,
 }
@@ -65,6 +68,7 @@ impl Targets {
             }
             if target.health > 0 && before == 0 {
                 (known.life, known.row) = (known.life + 1, None);
+                known.began = (tick, time_ms);
             }
             if time_ms < 0.0 {
                 continue;
@@ -72,11 +76,13 @@ impl Targets {
             if target.health > 0 && known.row.is_none() {
                 known.row = Some(log.targets.len());
                 let name = self.names.get(usize::from(target.index));
+                let (tick, time_ms) = known.began;
                 let row = appeared(target, (tick, time_ms, known.life), name);
                 TrialLog::keep(&mut log.targets, &mut log.dropped, row);
                 self.first_ms.get_or_insert(time_ms);
             }
             let hit = target.health < before;
+            self.destroyed += u32::from(hit && target.health == 0);
             if let Some(row) = known.row.and_then(|row| log.targets.get_mut(row)).filter(|_| hit) {
                 row.hits += u32::from(before - target.health);
                 if target.health == 0 {
@@ -92,6 +98,11 @@ impl Targets {
                 TrialLog::keep(&mut log.target_states, &mut log.dropped, row);
             }
         }
+    }
+
+    /// Whether every target of the trial was destroyed as often as it comes: then it is over.
+    pub(crate) fn are_gone(&self) -> bool {
+        self.total.is_some_and(|total| f64::from(self.destroyed) >= total)
     }
 
     /// The target nearest to where somebody looks in a tick, and how far beside it that is, in degrees.

@@ -2,6 +2,7 @@
 //! degrees, as experiments have them.
 
 use crate::map::{Motion, TargetPlace};
+use crate::movement::SPEED_MAX;
 use crate::vector::{Bounds, Vector, add};
 use std::fmt::Write as _;
 
@@ -11,6 +12,10 @@ pub const TARGETS_MAX: usize = 64;
 pub const WAYPOINTS_MAX: usize = 4_096;
 /// The most hits that a target can take.
 pub const TARGET_HITS_MAX: u8 = 255;
+/// The most times that a target comes back, but for ever.
+pub const RESPAWNS_MAX: u16 = u16::MAX - 2;
+/// The smallest target, across.
+pub const TARGET_SIZE_LEAST: f32 = 0.01;
 /// The largest target, across.
 pub const TARGET_SIZE_MAX: f32 = 8.0;
 /// How far from its place a map's own target goes, how fast, how often it turns and jumps, and how fast.
@@ -29,7 +34,7 @@ pub enum Space {
     /// Through the map.
     #[default]
     World,
-    /// On a sphere around the player: always as far away.
+    /// On a sphere around the player, wherever that goes: always as far away, but for walls.
     Player,
 }
 
@@ -154,6 +159,18 @@ impl TargetKind {
         self.way.last().map_or(0.0, |(at, _)| *at)
     }
 
+    /// The fastest that it can be played: metres a second, in the player's space degrees a second as far away as it may
+    /// appear.
+    pub fn speed_most(&self) -> f32 {
+        match self.space {
+            Space::World => SPEED_MAX,
+            // In tenths, for who reads it.
+            Space::Player => {
+                libm::floorf((SPEED_MAX / self.distance[1].max(0.5)).to_degrees() * 10.0) / 10.0
+            }
+        }
+    }
+
     fn check(&self) -> Result<(), String> {
         let jumping = self.jumping.unwrap_or(Jumping {
             seconds: [0.0; 2],
@@ -161,14 +178,14 @@ impl TargetKind {
             gravity: [0.0; 2],
         });
         let ranges = [
-            ("size", self.size, 0.01, TARGET_SIZE_MAX),
+            ("size", self.size, TARGET_SIZE_LEAST, TARGET_SIZE_MAX),
             ("distance", self.distance, 0.5, 200.0),
             ("horizontal eccentricity", self.beside, -180.0, 180.0),
             ("vertical eccentricity", self.above, -90.0, 90.0),
-            ("speed", self.speed, 0.0, 10_000.0),
+            ("speed", self.speed, 0.0, self.speed_most()),
             ("motion change period", self.turn_seconds, 0.0, 86_400.0),
             ("jump period", jumping.seconds, 0.0, 86_400.0),
-            ("jump speed", jumping.speed, 0.0, 10_000.0),
+            ("jump speed", jumping.speed, 0.0, self.speed_most()),
             ("gravity", jumping.gravity, -1_000.0, 1_000.0),
             ("time away", [self.away_seconds; 2], 0.0, 86_400.0),
         ];
@@ -183,8 +200,10 @@ impl TargetKind {
                 ));
             }
         }
-        if self.hits == Some(0) || self.respawns == Some(u16::MAX) {
-            return Err("it takes at least one hit, and comes back fewer than 65535 times".into());
+        if self.hits == Some(0) || self.respawns.is_some_and(|times| times > RESPAWNS_MAX) {
+            return Err(format!(
+                "it takes at least one hit, and comes back {RESPAWNS_MAX} times at most"
+            ));
         }
         if self.way.len() > WAYPOINTS_MAX {
             return Err(format!("it goes through more than {WAYPOINTS_MAX} places"));
