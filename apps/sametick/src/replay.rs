@@ -72,8 +72,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     }
 }
 
-/// The numbers that people know players by. Everyone counts from 1; a trial of the lab has the numbers of its log, and its
-/// recording says who sat where.
+/// The numbers that people know players by. Everyone counts from 1; a trial of the lab has the numbers of its log, and
+/// its recording says who sat where.
 struct Seats(BTreeMap<u16, u32>);
 
 impl Seats {

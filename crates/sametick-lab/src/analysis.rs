@@ -102,9 +102,9 @@ impl Analysis {
     /// How intervals are made, in a sentence.
     pub fn how(&self) -> String {
         format!(
-            "Intervals of eight {0}s or more: {RESAMPLES} times as many {0}s as there are were drawn again from them, with \
-             each {0}'s mean, never single shots; between the 2.5th and the 97.5th percentile of the means. Of fewer: \
-             Student's t of the {0}s' means.",
+            "Intervals of eight {0}s or more: {RESAMPLES} times as many {0}s as there are were drawn again from them, \
+             with each {0}'s mean, never single shots; between the 2.5th and the 97.5th percentile of the means. Of \
+             fewer: Student's t of the {0}s' means.",
             self.unit
         )
     }

@@ -46,7 +46,7 @@
 //! | `rows`, `schema`, `log`, `export` | what is logged, the tables, the file, other files made of it |
 //! | `run`, `programs`, `again` | all trials on all cores, programs around them, one trial again |
 //! | `metrics`, `analysis`, `formula`, `expectations` | numbers of trials, intervals, what was expected |
-//! | `plot`, `figure`, `report`, `compare`, `starting` | figures, the page, two logs side by side, the file to begin with |
+//! | `plot`, `figure`, `report`, `compare`, `starting` | figures, the page, two logs beside each other, a first file |
 
 mod again;
 mod analysis;

@@ -17,7 +17,7 @@ pub const TRIALS_MAX: usize = 1_000_000;
 /// What a player costs one core for each second of play, in seconds: with a server, in lockstep, guessing ahead, and in
 /// FPSci's format for each other player, and on Islands. Measured; only for telling how long a run will take.
 const COSTS: [f64; 5] = [0.002, 0.008, 0.016, 0.000_03, 0.001];
-/// What a match takes at least until its round begins: all join, and it counts down. Only for telling how long a run takes.
+/// What a match takes until its round begins: all join, and it counts down. Only for telling how long a run takes.
 const COUNTDOWN_MS: f64 = 5_500.0;
 /// Islands have room for so many, and a war on them for so long.
 const ISLANDS_PLAYERS_MAX: u32 = 8;
@@ -414,7 +414,9 @@ pub(crate) fn impossible(settings: &Settings) -> Vec<(&'static str, String)> {
         let what = format!("{players} players: in lockstep 2 to {most} can play");
         wrong.push(("players", what));
     }
-    if is_locked && play == "match" && settings.text("mode") == "targets" {
+    // Of those that a file has it is said already.
+    let are_maps = settings.text("targets").is_empty();
+    if is_locked && play == "match" && settings.text("mode") == "targets" && are_maps {
         let what = "shots at targets are judged by a server: choose a `model` that has one";
         wrong.push(("mode", what.to_owned()));
     }

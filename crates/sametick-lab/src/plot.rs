@@ -18,7 +18,7 @@ const LETTER: f64 = 6.6;
 const LEGEND_LINE: f64 = 18.0;
 /// The longest name in the legend, in letters.
 const LEGEND_LETTERS: usize = 18;
-/// How far apart series stand at one place, at most; and the share of the room between two places that all of them take.
+/// How far apart series stand at one place, at most; and the share of the room to the next that all of them take.
 const DODGE_MAX: f64 = 8.0;
 const DODGE_SHARE: f64 = 0.5;
 /// Half of a whisker's end.

@@ -76,7 +76,7 @@ pub fn report_with(log: &Log, command: &str, recordings: Option<&str>) -> Result
             let _ = writeln!(page, "<p class=\"answer\">{}</p>", escaped(&answer));
         }
     }
-    page.push_str("<div class=\"first\"><div>\n");
+    page.push_str("<div class=\"first\"><div>");
     for figure in &figures {
         let plot = figure.plot(log, &analysis)?;
         if plot.series.iter().any(|series| !series.points.is_empty()) {
@@ -174,9 +174,9 @@ fn asked(log: &Log) -> Result<(String, String), LogError> {
          JOIN (SELECT condition, COALESCE(json_extract(settings, '$.model') IN ({}), 0) \
          AND COALESCE(json_extract(settings, '$.play'), 'match') IN ('match', 'scene') AS is_locked FROM condition) k \
          ON k.condition = c.condition \
-         LEFT JOIN (SELECT m.trial, m.player, m.way, AVG(n.asked_delay_ms) AS ms, AVG(n.asked_loss) AS loss FROM line m \
-         JOIN line n ON n.trial = m.trial AND n.player <> m.player AND n.way <> m.way GROUP BY m.trial, m.player, \
-         m.way) o ON o.trial = l.trial AND o.player = l.player AND o.way = l.way) \
+         LEFT JOIN (SELECT m.trial, m.player, m.way, AVG(n.asked_delay_ms) AS ms, AVG(n.asked_loss) AS loss \
+         FROM line m JOIN line n ON n.trial = m.trial AND n.player <> m.player AND n.way <> m.way \
+         GROUP BY m.trial, m.player, m.way) o ON o.trial = l.trial AND o.player = l.player AND o.way = l.way) \
          SELECT label, way, AVG(ms), AVG(delay_ms), AVG(delay_ms_50), AVG(delay_ms_95), 100.0 * AVG(loss), \
          100.0 * SUM(lost) / SUM(packets), SUM(ABS(delay_ms - ms) > ?1 + ?2 * ms), COUNT(*) \
          FROM a GROUP BY condition, way ORDER BY condition, way DESC",

@@ -164,8 +164,8 @@ pub const SETTINGS: &[Row] = &[
         Kind::Choice(stages),
         Trial,
         Text("off"),
-        "whether every snapshot of a match is also written stage by stage: as we write it (`shown`), or with floats whole \
-            and as 001 does (`exact`)",
+        "whether every snapshot of a match is also written stage by stage: as we write it (`shown`), or with floats \
+            whole and as 001 does (`exact`)",
     ),
     row(
         "budget",

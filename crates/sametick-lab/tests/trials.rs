@@ -180,6 +180,9 @@ fn what_sessions_say_is_never_averaged_with_what_others_say() {
         duration = "2 s"
         [factors]
         ping = ["0 ms", "40 ms"]
+        [figure]
+        metric = "client_packets"
+        over = "ping"
         [[session]]
         name = "slow"
         settings.tick_rate = "30 Hz"
