@@ -30,7 +30,7 @@ pub(crate) static TABLES: LazyLock<Arc<Tables>> = LazyLock::new(|| {
             records.push(wire.commands().record(wish));
         }
         let asked = wishes.iter().enumerate();
-        let asked = asked.map(|(player, wish)| (PlayerId(player as u16), wish.clone()));
+        let asked = asked.map(|(player, wish)| (PlayerId(player as u16), *wish));
         game.step(asked).expect("all numbers are finite");
         for (player, views) in views.iter_mut().enumerate().filter(|_| tick % SNAPSHOT_TICKS == 0) {
             let mut table = Table::default();
