@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// How often is resampled.
 const RESAMPLES: usize = 2_000;
-/// Student's t for 95 %, by the number of units from two on. With so few, resampled means are too close together: of two
-/// units they never leave both, which is half an interval.
+/// Student's t for 95 %, by the number of units from two on. With so few, resampled means are too close together: those
+/// of two units lie between both, where the true mean is every second time only.
 const FEW: [f64; 6] = [12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469];
 
 /// A log's trials by condition.
@@ -102,9 +102,9 @@ impl Analysis {
     /// How intervals are made, in a sentence.
     pub fn how(&self) -> String {
         format!(
-            "Intervals of eight {0}s or more: {RESAMPLES} times as many {0}s as there are were drawn again from them, with \
-             each {0}'s mean, never single shots; between the 2.5th and the 97.5th percentile of the means. Of fewer: \
-             Student's t of the {0}s' means.",
+            "Intervals of eight {0}s or more: {RESAMPLES} times as many {0}s as there are were drawn again from them, \
+             with each {0}'s mean, never single shots; between the 2.5th and the 97.5th percentile of the means. Of \
+             fewer: Student's t of the {0}s' means.",
             self.unit
         )
     }

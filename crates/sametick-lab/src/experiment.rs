@@ -246,7 +246,9 @@ impl Experiment {
         if damages.is_empty() {
             experiment.fill(&Scan::new(source, table.get_ref(), 0..0));
             checks::all(&experiment, source);
-            source.heed(targets::check(&experiment, source));
+            if !source.found.borrow().has_odd_targets {
+                source.heed(targets::check(&experiment, source));
+            }
             source.heed(experiment.controls.check(&experiment.sessions, source));
         }
         (experiment, found.into_inner())
@@ -268,7 +270,10 @@ impl Experiment {
         self.practice = count("practice", 0, 1_000).unwrap_or(0);
         self.order = source.heed(order(scan).map(Some)).unwrap_or(Order::AsWritten);
         self.figure = figure(scan);
+        let before_targets = source.count();
         self.targets = source.heed(targets::read(scan));
+        let has_odd_targets = source.count() > before_targets;
+        source.found.borrow_mut().has_odd_targets = has_odd_targets;
         self.controls = source.heed(Controls::read(scan));
         let quick = Quick::read(scan, self.is_quick);
         self.repetitions = quick.repetitions.unwrap_or(self.repetitions);

@@ -414,7 +414,9 @@ pub(crate) fn impossible(settings: &Settings) -> Vec<(&'static str, String)> {
         let what = format!("{players} players: in lockstep 2 to {most} can play");
         wrong.push(("players", what));
     }
-    if is_locked && play == "match" && settings.text("mode") == "targets" {
+    // Of those that a file has it is said already.
+    let are_maps = settings.text("targets").is_empty();
+    if is_locked && play == "match" && settings.text("mode") == "targets" && are_maps {
         let what = "shots at targets are judged by a server: choose a `model` that has one";
         wrong.push(("mode", what.to_owned()));
     }

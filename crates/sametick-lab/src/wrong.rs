@@ -91,6 +91,8 @@ pub(crate) struct Found {
     pub(crate) mentions: Mentions,
     /// Whether something that decides what is played is not known: then what does not fit together is not looked for.
     pub(crate) is_spoiled: bool,
+    /// Whether targets could not be read: then those that are named may well be meant.
+    pub(crate) has_odd_targets: bool,
 }
 
 impl Found {

@@ -207,7 +207,9 @@ fn a_table_of_which_no_cell_was_played_does_not_hold_and_every_seed_is_a_unit() 
     let (experiment, _) = read(text);
     let judged = sametick_lab::outcomes(&experiment, &log).expect("they are compared");
     assert!(judged.len() == 1 && judged[0].holds, "{judged:#?}");
-    log.connection.execute("UPDATE condition SET levels = '{}'", []).expect("ours");
+    log.connection
+        .execute("UPDATE condition SET levels = '{}', settings = '{}'", [])
+        .expect("ours");
     let judged = sametick_lab::outcomes(&experiment, &log).expect("they are compared");
     assert!(judged.len() == 1 && !judged[0].holds, "{judged:#?}");
 }

@@ -64,6 +64,8 @@ pub struct Target {
     pub eye: Vector,
     /// Where that looked when the round began: yaw and pitch.
     pub view: [f32; 2],
+    /// How much of its velocity is that eye's.
+    pub carried: Vector,
 }
 
 impl Networked for Target {
@@ -82,6 +84,7 @@ impl Networked for Target {
         f.exact("gravity", &mut self.gravity).shown(0.0..=0.0, 1.0);
         f.exacts("eye", &mut self.eye).shown_each(0.0..=0.0, 1.0);
         f.exacts("view", &mut self.view).shown_each(0.0..=0.0, 1.0);
+        f.exacts("carried", &mut self.carried).shown_each(0.0..=0.0, 1.0);
         f.rate_of("velocity", "position");
     }
 }
@@ -200,9 +203,16 @@ pub(crate) fn step(world: &mut World<Entity>, turn: &Turn<'_, Arena>) {
         } else if target.health > 0 {
             let eye = round.as_ref().and_then(|round| round.view).map(|(eye, _)| eye);
             if let Some(eye) = eye.filter(|_| kind.space == Space::Player) {
-                target.follow(eye, turn.content());
+                target.velocity = subtract(target.velocity, target.carried);
+                let carried = target.follow(eye, turn);
+                target.go(&kind, &mut dice, turn);
+                let velocity = add(target.velocity, carried);
+                let velocity = velocity.map(|part| part.clamp(-SPEED_MAX, SPEED_MAX));
+                target.carried = subtract(velocity, target.velocity);
+                target.velocity = velocity;
+            } else {
+                target.go(&kind, &mut dice, turn);
             }
-            target.go(&kind, &mut dice, turn);
         }
     }
 }
@@ -236,7 +246,7 @@ impl Target {
     fn appear(&mut self, kind: &TargetKind, dice: &mut Dice, turn: &Turn<'_, Arena>) {
         let tick = turn.tick().0;
         self.half = on_grid(between(dice, kind.size) / 2.0);
-        self.velocity = [0.0; 3];
+        (self.velocity, self.carried) = ([0.0; 3], [0.0; 3]);
         if let Some((_, first)) = kind.way.first() {
             self.position = kind.on_way(*first, self.eye, self.view[0]);
         } else if let Some(bounds) = kind.spawn_bounds {
@@ -279,16 +289,18 @@ impl Target {
         self.half = on_grid(self.half * share);
     }
 
-    /// Goes along with the eye that it moves round, as far as walls let it.
-    fn follow(&mut self, eye: Vector, content: &Content) {
+    /// Goes along with the eye that it moves round, as far as walls let it; how fast that is.
+    fn follow(&mut self, eye: Vector, turn: &Turn<'_, Arena>) -> Vector {
         let by = subtract(eye, self.eye);
         if by == [0.0; 3] {
-            return;
+            return [0.0; 3];
         }
         let there = add(self.position, by).map(|part| part.clamp(-FARTHEST, FARTHEST));
-        let end = content.map.trace([self.half; 3], self.position, there).end;
-        self.ground += end[2] - self.position[2];
+        let end = turn.content().map.trace([self.half; 3], self.position, there).end;
+        let by = subtract(end, self.position);
+        self.ground += by[2];
         (self.position, self.eye) = (end, eye);
+        scale(by, 1.0 / turn.dt())
     }
 
     fn go(&mut self, kind: &TargetKind, dice: &mut Dice, turn: &Turn<'_, Arena>) {

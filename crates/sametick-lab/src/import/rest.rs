@@ -54,7 +54,8 @@ impl Import<'_> {
     /// Tells what becomes of the wait that a level says; trials have it.
     pub(super) fn foreperiod(&mut self, level: &Any, path: &str) -> Result<(), WrongAny> {
         let full = if path.is_empty() { String::new() } else { format!("{path}.") };
-        (self.mean_wait(level)?, self.wait_range(level)?);
+        self.mean_wait(level)?;
+        self.wait_range(level)?;
         if let Some(mean) = level.get("pretrialDuration") {
             let what = "`foreperiod` of trials, where a range is said `foreperiod_mean`";
             self.note(mean.at, &format!("{full}pretrialDuration"), Fate::Mapped, what);

@@ -155,6 +155,14 @@ fn in_the_players_space_a_target_goes_along_with_the_player() {
             assert!(behind < 0.5, "{behind} m from the eye: {target:?}");
         }
     }
+    for target in targets(&play) {
+        let own = subtract(target.velocity, play.fighter(FIRST).velocity);
+        let speed = (length(own) / 5.0).to_degrees();
+        assert!(
+            (3.0..12.0).contains(&speed),
+            "{speed} degrees a second round the player: {target:?}"
+        );
+    }
     let walked = length(subtract(play.fighter(FIRST).eye(), begin));
     assert!(walked > 2.0, "{walked} m");
 }
