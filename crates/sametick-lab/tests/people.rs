@@ -272,6 +272,12 @@ fn a_broken_second_interval_has_both_played_again() {
     assert!(driver.act(seat, 0.0));
     let again = driver.study.due(driver.now_ms)[0].clone();
     assert_eq!((again.trial.number, again.attempt), (1, 2));
+    driver.must(None, EventKind::Started { group, trial: 1, attempt: 2 });
+    let reason = "the page fell silent".to_owned();
+    assert_eq!(driver.study.live(0)["anomalies"].as_array().map(Vec::len), Some(0));
+    driver.must(None, EventKind::Broken { group, trial: 1, attempt: 2, reason });
+    let told = "Group 1: its trial was broken off 2 times.";
+    assert_eq!(driver.study.live(0)["anomalies"][0], told);
 }
 
 #[test]
@@ -293,8 +299,62 @@ fn a_condition_below_a_lines_floor_is_refused_and_says_so() {
     assert!(matches!(driver.study.stage(SeatId(1), 0), Stage::Refused { .. }));
     // A floor within the tolerance of what is asked is what is asked.
     let found = Calibration { floor_ms: 49.0, ..Calibration::default() };
-    driver.must(Some(SeatId(1)), EventKind::Calibrated(found));
+    let calibrated = EventKind::Calibrated(found);
+    assert!(!driver.apply(Some(SeatId(1)), calibrated.clone()), "it was measured");
+    driver.must(Some(SeatId(1)), EventKind::MeasuresAgain);
+    assert_eq!(driver.study.stage(SeatId(1), 0), Stage::Calibration);
+    driver.must(Some(SeatId(1)), calibrated.clone());
     assert!(matches!(driver.study.stage(SeatId(1), 0), Stage::Ready { .. }));
+    assert!(!driver.apply(Some(SeatId(1)), calibrated), "once is enough");
+    assert!(!driver.apply(Some(SeatId(1)), EventKind::MeasuresAgain), "nothing was refused");
+}
+
+#[test]
+fn a_seat_that_another_browser_takes_is_measured_again() {
+    let mut driver = driver(PAIRS, 1);
+    let seat = Some(SeatId(1));
+    for _ in 0..3 {
+        driver.act(SeatId(1), 72.0);
+    }
+    let claimed = |hash: &str| EventKind::Claimed { secret_hash: hash.to_owned() };
+    driver.must(seat, EventKind::Left);
+    driver.must(seat, claimed("s"));
+    assert!(matches!(driver.study.stage(SeatId(1), 0), Stage::Refused { .. }), "it is the same");
+    driver.must(seat, EventKind::Left);
+    driver.must(seat, claimed("another"));
+    assert_eq!(driver.study.stage(SeatId(1), 0), Stage::Calibration);
+}
+
+#[test]
+fn floors_are_held_against_all_that_a_line_is_asked_for_in_a_trial() {
+    let refused = |text: &str, floor_ms: f64| {
+        let file = format!("question = \"?\"\nrepetitions = 8\n{text}");
+        let mut driver = driver(&file, 1);
+        for _ in 0..3 {
+            driver.act(SeatId(1), floor_ms);
+        }
+        match driver.study.stage(SeatId(1), 0) {
+            Stage::Refused { why } => Some(why),
+            _ => None,
+        }
+    };
+    let people = "[people]\nconsent = \"?\"\n";
+    let falls = format!(
+        "[settings]\nping = \"90 ms\"\n[[settings.change]]\nat = \"1 s\"\nping = \"20 ms\"\n{people}"
+    );
+    let why = "asked 20 ms, this line's floor is 40 ms";
+    assert_eq!(refused(&falls, 40.0).as_deref(), Some(why));
+    assert_eq!(refused(&falls, 25.0), None);
+    let stairs = |standard: &str| {
+        format!(
+            "{people}[people.intervals]\nsetting = \"ping\"\nstandard = \"{standard}\"\nask = \"?\"\n\
+             [people.staircase]\nsetting = \"ping\"\nstart = \"200 ms\"\nstep = \"20 ms\"\n\
+             least = \"60 ms\"\nmost = \"300 ms\"\ncorrect = \"interval\""
+        )
+    };
+    assert_eq!(refused(&stairs("20 ms"), 40.0).as_deref(), Some(why), "the standard is asked too");
+    assert_eq!(refused(&stairs("60 ms"), 40.0), None);
+    assert!(refused(&stairs("100 ms"), 90.0).is_some(), "and the least of the staircase");
 }
 
 #[test]
@@ -399,6 +459,13 @@ fn who_withdraws_ends_its_groups_study_and_nobody_elses() {
     assert_eq!(driver.finished.keys().copied().collect::<Vec<_>>(), [1, 3, 4]);
     let Stage::Thanks { text } = driver.study.stage(SeatId(4), 0) else { panic!("it waits") };
     assert!(text.contains("does not take part"), "{text}");
+    for seat in [3, 4].map(SeatId) {
+        driver.must(Some(seat), EventKind::Left);
+        driver.must(Some(seat), EventKind::Returned);
+        driver.must(Some(seat), EventKind::Left);
+        driver.must(Some(seat), EventKind::Claimed { secret_hash: "another".to_owned() });
+        assert!(matches!(driver.study.stage(seat, 0), Stage::Thanks { .. }));
+    }
 }
 
 /// What anybody might send, sense or not.
@@ -407,7 +474,7 @@ fn anything(driver: &mut Driver) -> (Option<SeatId>, EventKind) {
     let mut below = |count: u64| dice.below(count) as u32;
     let (group, trial, attempt) = (below(6), below(45), below(4));
     let seat = Some(SeatId(below(10)));
-    let kind = match below(18) {
+    let kind = match below(19) {
         0 => EventKind::Claimed { secret_hash: ["a", "b", ""][below(3) as usize].to_owned() },
         1 | 2 => EventKind::Left,
         3 => EventKind::Returned,
@@ -435,6 +502,7 @@ fn anything(driver: &mut Driver) -> (Option<SeatId>, EventKind) {
         14 => EventKind::Skipped { group, trial },
         15 => EventKind::Noted { text: "hm".to_owned() },
         16 => EventKind::Revealed { group },
+        17 => EventKind::MeasuresAgain,
         _ => EventKind::Changed {
             group: (below(2) == 0).then_some(group),
             setting: ["ping", "loss", "player.2.ping", "nothing"][below(4) as usize].to_owned(),
@@ -573,9 +641,7 @@ fn random_histories_keep_order_finish_each_trial_once_end_and_fold_again() {
             driver.must(None, EventKind::Broken { group, trial, attempt, reason });
         }
         for seat in driver.study.seats() {
-            let found = Calibration { floor_ms: 3.0, ..Calibration::default() };
             driver.apply(Some(seat), EventKind::Returned);
-            driver.apply(Some(seat), EventKind::Calibrated(found));
         }
         driver.finish(3.0);
         assert!(

@@ -43,6 +43,8 @@ pub enum EventKind {
     Declined,
     /// What its machine and its line are.
     Calibrated(Calibration),
+    /// Its line was refused, and it is measured once more.
+    MeasuresAgain,
     /// It is ready for the next trial.
     Ready,
     /// A trial began.
@@ -153,6 +155,7 @@ impl EventKind {
                 | Self::Consented
                 | Self::Declined
                 | Self::Calibrated(_)
+                | Self::MeasuresAgain
                 | Self::Ready
                 | Self::Answered { .. }
         )

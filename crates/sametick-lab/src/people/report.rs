@@ -1,6 +1,8 @@
 //! The report's part on people: who took part, what lines and pages did, what was left out, what was answered.
 
+use super::event::{Event, EventKind};
 use super::exclude::excluded;
+use super::live::words;
 use super::study::Study;
 use super::table::{People, QuestionKind};
 use crate::analysis::{Analysis, estimate};
@@ -25,6 +27,7 @@ pub(crate) fn section(log: &Log, experiment: &Experiment) -> Result<String, LogE
     page.push_str(&left_out(log)?);
     page.push_str(&flagged(log)?);
     page.push_str(&taking_part(log, people)?);
+    page.push_str(&acts(log)?);
     page.push_str(&told_apart(log, people)?);
     page.push_str(&thresholds(log, experiment, people)?);
     page.push_str(&answers(log, people)?);
@@ -188,6 +191,25 @@ fn taking_part(log: &Log, people: &People) -> Result<String, LogError> {
          {unit}</p><details><summary>one by one</summary>{}</details>\n",
         found.len(),
         table(&heads, &found)
+    ))
+}
+
+/// What the experimenter did and why, and what was broken off: the history that numbers alone do not tell.
+fn acts(log: &Log) -> Result<String, LogError> {
+    let is_told = |event: &Event| {
+        event.kind.is_experimenters() || matches!(event.kind, EventKind::Broken { .. })
+    };
+    let events: Vec<Event> = log.events()?.into_iter().filter(is_told).collect();
+    let Some(first) = events.first().map(|event| event.at_ms) else { return Ok(String::new()) };
+    let cells = |event: &Event| {
+        let minutes = event.at_ms.saturating_sub(first) as f64 / 60_000.0;
+        vec![format!("{minutes:.1}"), words(event)]
+    };
+    let found: Vec<Vec<String>> = events.iter().map(cells).collect();
+    Ok(format!(
+        "<h2>Interventions</h2><p>What the experimenter did and why, and what was broken off.</p>\
+         <details><summary>one by one</summary>{}</details>\n",
+        table(&["minutes from the first", "what, and why"], &found)
     ))
 }
 

@@ -5,7 +5,7 @@ use super::event::{Calibration, SeatId};
 use super::line::Line;
 use super::stage::{Asked, Stage, Start};
 use super::stairs::Stairs;
-use super::table::{People, QuestionKind};
+use super::table::{People, QuestionKind, Staircase};
 use crate::experiment::Experiment;
 use crate::plan::{Plan, Trial};
 use crate::settings::Assignment;
@@ -59,6 +59,8 @@ pub(crate) struct Group {
     pub(crate) turns: Vec<u32>,
     /// Those that come before all others: repeated ones.
     pub(crate) again: VecDeque<usize>,
+    /// How often what is next was broken off, one after the other.
+    pub(crate) broken: u32,
     /// What is being played: its place among the group's trials, and which attempt.
     pub(crate) playing: Option<(usize, u32)>,
     /// How many were finished since the last break.
@@ -272,12 +274,17 @@ impl Study {
         &self.trials[group.trials[place]]
     }
 
+    /// The staircase that rules a trial: none rules the standard of two intervals.
+    fn staircase_of(&self, trial: &Trial) -> Option<&Staircase> {
+        let is_standard = self.people.intervals.as_ref().is_some_and(|one| one.is_standard(trial));
+        self.people.staircase.as_ref().filter(|_| !is_standard)
+    }
+
     /// A trial with all that holds now: a staircase's level, then the experimenter's changes.
     pub(crate) fn trial_now(&self, group: usize, place: usize) -> Trial {
         let of = &self.groups[group];
         let mut trial = self.trial_at(of, place).clone();
-        let is_standard = self.people.intervals.as_ref().is_some_and(|one| one.is_standard(&trial));
-        if let Some(staircase) = self.people.staircase.as_ref().filter(|_| !is_standard) {
+        if let Some(staircase) = self.staircase_of(&trial) {
             let stairs = of.stairs.get(&self.stairs_key(of, place));
             let level = stairs.map_or(staircase.start(), |stairs| stairs.level(staircase));
             let value = Value::Number(level);
@@ -476,7 +483,7 @@ impl Study {
         let left = left.map(|(place, _)| place).filter(|place| !self.is_passed(group, *place));
         let asked = left.filter_map(|place| {
             let mut trial = self.trial_now(index, place);
-            if let Some(staircase) = &self.people.staircase {
+            if let Some(staircase) = self.staircase_of(self.trial_at(group, place)) {
                 let value = Value::Number(staircase.least);
                 trial.settings.assign(&Assignment { value, ..staircase.setting.clone() });
             }
@@ -528,6 +535,7 @@ impl Group {
             turns,
             trials,
             again: VecDeque::new(),
+            broken: 0,
             playing: None,
             since_break: 0,
             break_until_ms: 0,

@@ -1,13 +1,11 @@
 //! What a file says of people, in the words of `lab check`.
 
+use super::live::BETWEEN_SECONDS;
 use super::table::{Correct, Design, People, When};
 use crate::experiment::Experiment;
 use crate::plan::Plan;
 use crate::value::Plain;
 use std::fmt::Write;
-
-/// What lies between two trials, as a guess, in seconds: reading, answering, getting ready.
-const BETWEEN_SECONDS: f64 = 8.0;
 
 impl People {
     /// What will happen, and what is out of balance, a line each.

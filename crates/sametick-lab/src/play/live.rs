@@ -107,11 +107,13 @@ pub fn play_live(
     let begun = std::time::Instant::now();
     let mut play = Match::new(trial, library, carrier, Some((door, people)))?;
     let broken = play.run_live(foreperiod, watch)?;
+    // Before the goodbye: until everyone has heard it they go on playing, and that is no part of the trial.
+    let played = play.finish()?;
     play.say_goodbye()?;
     if let Some(why) = broken {
         return Ok(Ended::Broken(why));
     }
-    let mut played = play.finish()?;
+    let mut played = played;
     played.log.wall_ms = begun.elapsed().as_secs_f64() * 1000.0;
     Ok(Ended::Played(Box::new(played.log), played.recording.unwrap_or_default()))
 }

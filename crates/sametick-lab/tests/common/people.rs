@@ -76,6 +76,11 @@ impl Driver {
                 self.apply(Some(seat), EventKind::Calibrated(found))
             }
             Stage::Ready { .. } => self.apply(Some(seat), EventKind::Ready),
+            Stage::Refused { .. }
+                if self.study.calibration(seat).is_some_and(|one| one.floor_ms != floor_ms) =>
+            {
+                self.apply(Some(seat), EventKind::MeasuresAgain)
+            }
             Stage::Questions { trial, questions } => {
                 let asked = questions[0].clone();
                 let answer = self.answer(trial, &asked);
