@@ -273,7 +273,7 @@ fn a_pair_plays_to_the_end_though_one_drops_out_in_the_middle() {
     assert_eq!(count(&log, "SELECT COUNT(*) FROM player WHERE role = 'person'"), 4);
     assert_eq!(count(&log, "SELECT COUNT(*) FROM player WHERE role = 'bot' AND joined"), 2);
     // Nobody had less than was asked for; whoever had much more, because this machine is busy, is flagged.
-    let sql = "SELECT l.trial, l.player, SUM(l.asked_delay_ms), SUM(l.delay_ms), MIN(l.packets), \
+    let sql = "SELECT l.trial, l.player, SUM(l.asked_delay_ms), SUM(l.delay_ms), MAX(l.packets), \
                (SELECT COUNT(*) FROM trial_flag f WHERE f.trial = l.trial AND f.flag = 'ping') \
                FROM line l WHERE l.player < 3 GROUP BY l.trial, l.player ORDER BY l.trial";
     let mut lines = log.connection.prepare(sql).expect("lines");

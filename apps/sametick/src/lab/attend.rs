@@ -77,12 +77,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
 pub(crate) struct Grounds(Arc<Mutex<BTreeMap<u64, Arc<Shelf>>>>);
 
 impl Grounds {
-    fn find(&self, name: u64) -> anyhow::Result<Arc<Shelf>> {
+    fn find(&self, name: u64, map: Option<&str>) -> anyhow::Result<Arc<Shelf>> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(shelf) = known.get(&name) {
             return Ok(Arc::clone(shelf));
         }
-        let content = content_named(name, None).context("this map is not known here")?;
+        let content = content_named(name, map).context("this map is not known here")?;
         let shelf = Arc::new(Shelf::of(content));
         shelf.first().ways();
         known.insert(name, Arc::clone(&shelf));
@@ -296,7 +296,8 @@ impl Attending {
         let player = self.player(&session)?;
         let stop = Stop::default();
         let told = stop.clone();
-        let grounds = self.grounds.find(content_of(&session)?)?;
+        let map = session["matches"][0]["map_text"].as_str();
+        let grounds = self.grounds.find(content_of(&session)?, map)?;
         let thread = std::thread::Builder::new()
             .name("player".into())
             .spawn(move || player.run(&grounds, &told))?;

@@ -20,6 +20,7 @@ use ending::resume;
 use live::Logins;
 use sametick::Span;
 use sametick::secure::{Random, SystemRandom, TokenKey};
+use sametick_arena::map::MAPS;
 use sametick_lab::people::{EventKind, Study};
 use sametick_lab::{
     Assignment, Library, LogError, Person, Plan, SETTINGS, Trial, Value, live_ground,
@@ -42,6 +43,8 @@ const LOOKS_EVERY: Duration = Duration::from_millis(20);
 const SAID_MAX: usize = 4_096;
 /// How long tables are given to say goodbye.
 const GOODBYE: Duration = Duration::from_secs(3);
+/// How long it is still there when everyone is through.
+const LINGERS: Duration = Duration::from_secs(2);
 /// Letters and digits of a password that is drawn; none is taken for another.
 const PASSWORD_LETTERS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const PASSWORD_LENGTH: usize = 12;
@@ -203,7 +206,7 @@ impl Host {
 
     /// Hosts until it is asked to stop; with `once`, until everyone is through.
     pub(crate) fn run(&self, stop: &Stop, once: bool) -> anyhow::Result<()> {
-        let (desk, mut missed_at) = (self.desk(), Instant::now());
+        let (desk, mut missed_at, mut over_at) = (self.desk(), Instant::now(), None);
         loop {
             match self.said.recv_timeout(LOOKS_EVERY) {
                 Ok(Said::Second { group, achieved }) => lock(&desk.state).second(group, &achieved),
@@ -221,7 +224,12 @@ impl Host {
             }
             self.start_due(&mut state)?;
             let is_over = once && state.running.is_empty() && state.study.is_over();
-            if stop.is_asked() || is_over {
+            if !is_over {
+                over_at = None;
+            }
+            // The last pages are to see that it is over.
+            let is_told = is_over && over_at.get_or_insert_with(Instant::now).elapsed() > LINGERS;
+            if stop.is_asked() || is_told {
                 drop(state);
                 return self.close();
             }
@@ -278,12 +286,14 @@ impl Host {
                 key: key.clone(),
                 foreperiod: Span::millis(start.foreperiod_ms),
             };
+            let start_map = map_of(&start.trial);
             let running = Running {
                 changed: start.changed.clone(),
                 start,
                 key,
                 content: content.name(),
                 title: content.map.title.clone(),
+                map_text: map_text(&start_map, &self.library),
                 achieved: BTreeMap::new(),
                 told: BTreeMap::new(),
             };
@@ -356,6 +366,20 @@ impl Doors<'_> {
     }
 }
 
+/// What a trial is played on, if that is a map.
+fn map_of(trial: &Trial) -> String {
+    match trial.settings.text("play") {
+        "scene" => String::new(),
+        _ => trial.settings.text("map").to_owned(),
+    }
+}
+
+/// The text of a map that stands in a file: pages do not have it.
+fn map_text(map: &str, library: &Library) -> Option<String> {
+    let is_common = map.is_empty() || MAPS.iter().any(|(name, _)| *name == map);
+    (!is_common).then(|| std::fs::read_to_string(library.folder.join(map)).ok())?
+}
+
 /// The table at which lines are measured: the first trial's rules, against targets.
 fn calibration(
     plan: &Plan,
@@ -376,5 +400,6 @@ fn calibration(
     }
     let ground = live_ground(&trial, library).map_err(|what| anyhow!(what))?;
     let names = ["map", "model"].map(|name| trial.settings.text(name).to_owned());
-    Ok(Calibration::open(udp, web, ground, names, seats)?)
+    let text = map_text(&names[0], library);
+    Ok(Calibration::open(udp, web, ground, names, text, seats)?)
 }

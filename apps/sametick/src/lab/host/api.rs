@@ -57,7 +57,12 @@ pub(super) fn seat(desk: &Desk, seat: SeatId) -> Answer {
     let mut state = lock(&desk.state);
     state.touch(seat)?;
     let now_ms = unix_ms();
-    Ok(shown(desk, &state.study.stage(seat, now_ms), now_ms))
+    let stage = state.study.stage(seat, now_ms);
+    let mut shown = shown(desk, &stage, now_ms);
+    if stage == Stage::Calibration {
+        shown["floor_ms"] = desk.calibration.floor_ms(seat.0.into()).into();
+    }
+    Ok(shown)
 }
 
 fn shown(desk: &Desk, stage: &Stage, now_ms: u64) -> Value {
@@ -141,13 +146,13 @@ pub(super) fn telemetry(desk: &Desk, seat: SeatId, body: Value) -> Answer {
 pub(super) fn session(desk: &Desk, seat: SeatId) -> Answer {
     let mut state = lock(&desk.state);
     state.touch(seat)?;
-    let sensitivity = state.study.calibration(seat).map(|found| found.sensitivity);
+    let hand = state.study.calibration(seat).map(|found| (found.sensitivity, found.invert));
     match state.study.stage(seat, unix_ms()) {
         Stage::Calibration => Ok(desk.calibration_session(seat)),
         Stage::Play { .. } => {
             let group = state.study.group_of(seat).unwrap_or_default();
             let running = state.running.get(&group);
-            let session = running.and_then(|one| desk.trial_session(one, seat, sensitivity));
+            let session = running.and_then(|one| desk.trial_session(one, seat, hand));
             session.ok_or_else(nothing_to_play)
         }
         _ => Err(nothing_to_play()),

@@ -33,6 +33,8 @@ pub(super) struct Calibration {
     pub(super) content: Content,
     pub(super) rates: Rates,
     pub(super) map: String,
+    /// Its own text, if it is none that everyone has.
+    pub(super) map_text: Option<String>,
     pub(super) model: String,
     looks: Looks,
     stops: Arc<AtomicBool>,
@@ -45,6 +47,7 @@ impl Calibration {
         web: WebLink,
         (content, rates): (Content, Rates),
         [map, model]: [String; 2],
+        map_text: Option<String>,
         seats: usize,
     ) -> std::io::Result<Self> {
         let (door, bound) = (web.door().clone(), address_of(udp.local()));
@@ -64,7 +67,19 @@ impl Calibration {
             run(server, Both::new(udp, Some(web)), &clock, &known, &stopped);
         })?;
         let thread = Some(thread);
-        Ok(Self { door, udp: bound, key, content, rates, map, model, looks, stops, thread })
+        Ok(Self {
+            door,
+            udp: bound,
+            key,
+            content,
+            rates,
+            map,
+            map_text,
+            model,
+            looks,
+            stops,
+            thread,
+        })
     }
 
     /// How long a seat's line takes there and back, once that is known: the middle of the newest looks.

@@ -99,9 +99,9 @@ impl Desk {
         &self,
         running: &Running,
         seat: SeatId,
-        sensitivity: Option<f64>,
+        hand: Option<(f64, bool)>,
     ) -> Option<Value> {
-        session::of_trial(self.table(running.start.group)?, running, seat, sensitivity)
+        session::of_trial(self.table(running.start.group)?, running, seat, hand)
     }
 }
 

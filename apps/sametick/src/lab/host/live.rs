@@ -8,8 +8,8 @@ use crate::page::digits;
 use qrcode::QrCode;
 use qrcode::render::svg;
 use sametick::secure::{Random, SystemRandom};
-use sametick_lab::Wish;
 use sametick_lab::people::{EventKind, SeatId};
+use sametick_lab::{SETTINGS, Scope, Wish};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -72,6 +72,7 @@ pub(super) fn state(desk: &Desk) -> Value {
     shown["qr_svg"] = desk.qr_svg.clone().into();
     shown["link"] = link.clone().into();
     shown["rows_dropped"] = state.rows_dropped.into();
+    shown["settings"] = changeable().into();
     let mut anomalies = Vec::new();
     let seats = shown["seats"].as_array_mut().map(std::mem::take).unwrap_or_default();
     let seats: Vec<Value> = seats
@@ -79,7 +80,9 @@ pub(super) fn state(desk: &Desk) -> Value {
         .map(|mut row| {
             let seat = SeatId(row["seat"].as_u64().unwrap_or_default() as u32);
             row["link"] = format!("{link}#{}", row["code"].as_str().unwrap_or_default()).into();
-            let is_playing = state.running.values().any(|one| one.player_of(seat).is_some());
+            let running = state.running.values().find(|one| one.player_of(seat).is_some());
+            let (attempt, is_playing) = (running.map(|one| one.start.attempt), running.is_some());
+            row["attempt"] = attempt.into();
             let people = state.study.people();
             let tolerance_ms = people.tolerance_ms;
             let Some(life) = state.life(seat) else { return row };
@@ -114,6 +117,12 @@ pub(super) fn state(desk: &Desk) -> Value {
         known.extend(anomalies.into_iter().map(Value::from));
     }
     shown
+}
+
+/// What can be changed during a study: lines at once, the rest from the next trial on.
+fn changeable() -> Vec<&'static str> {
+    let of = |scope| SETTINGS.iter().filter(move |row| row.scope == scope && row.name != "trace");
+    of(Scope::Line).chain(of(Scope::Player)).map(|row| row.name).collect()
 }
 
 /// What the experimenter does.

@@ -37,6 +37,7 @@ pub(super) fn of_calibration(table: &Calibration, seat: SeatId) -> Value {
     let tick_rate = 1.0 / table.rates.tick_length.as_seconds_f64();
     session["matches"] = json!([{
         "map": table.map,
+        "map_text": table.map_text,
         "title": table.content.map.title,
         "mode": "targets",
         "model": table.model,
@@ -57,6 +58,7 @@ pub(super) fn of_calibration(table: &Calibration, seat: SeatId) -> Value {
         "smoothing_ms": null,
         "is_calibration": true,
         "sensitivity": null,
+        "invert": null,
     });
     session
 }
@@ -65,7 +67,7 @@ pub(super) fn of_trial(
     table: &Table,
     running: &Running,
     seat: SeatId,
-    sensitivity: Option<f64>,
+    hand: Option<(f64, bool)>,
 ) -> Option<Value> {
     let player = running.player_of(seat)?;
     let (start, settings) = (&running.start, &running.start.trial.settings);
@@ -79,6 +81,7 @@ pub(super) fn of_trial(
     let people = start.seats.len() as u32;
     session["matches"] = json!([{
         "map": map,
+        "map_text": running.map_text,
         "title": running.title,
         "mode": mode,
         "model": settings.text("model"),
@@ -99,7 +102,8 @@ pub(super) fn of_trial(
         "interpolation": number("interpolation"),
         "smoothing_ms": number("smoothing"),
         "is_calibration": false,
-        "sensitivity": sensitivity,
+        "sensitivity": hand.map(|(sensitivity, _)| sensitivity),
+        "invert": hand.map(|(_, invert)| invert),
     });
     Some(session)
 }

@@ -59,6 +59,8 @@ pub(super) struct Running {
     /// The number and the title of what is played.
     pub(super) content: u64,
     pub(super) title: String,
+    /// The map's own text, if it is none that everyone has.
+    pub(super) map_text: Option<String>,
     /// What the experimenter changed in it, in words.
     pub(super) changed: Vec<String>,
     /// By seat and second: what the server saw of lines.
