@@ -16,7 +16,7 @@ use super::Stage;
 use super::browser::Page;
 use super::contrast::ensure_readable;
 use super::relay::Relay;
-use participant::{Participant, together, until};
+use participant::{HANDS, Participant, together, until};
 use study::{PASSWORD, Row, Study};
 
 /// Machines without a graphics card draw slowly and answer late: of them this is not the test.
@@ -70,6 +70,8 @@ const NEAR_MS: f64 = 30.0;
 const TRIALS: usize = 4;
 /// How large the documents' pictures are.
 const PICTURE: (u32, u32) = (1280, 720);
+/// And pages that nobody looks at.
+const SMALL: (u32, u32) = (720, 480);
 
 /// One alone, twice the same.
 const ALONE: &str = r#"
@@ -101,19 +103,24 @@ pub(crate) async fn pictures(stage: &Stage) -> Result<()> {
     let live = stage.page_at(study.text("live")?).await?;
     live.ask(&enter(PASSWORD)).await?;
     let one = Participant::open(stage, "one", &study.link(1)?).await?.unseen(PICTURE).await?;
-    let other = Participant::open(stage, "other", &study.link(2)?).await?.unseen(PICTURE).await?;
+    let other = Participant::open(stage, "other", &study.link(2)?).await?.unseen(SMALL).await?;
     let both = [&one, &other];
     until("calibrated", async || {
-        let stages = [one.act().await?, other.act().await?];
+        other.act().await?;
+        if !is_at(&one.stage().await?, "calibration") || !one.is_in_match().await? {
+            one.act().await?;
+            return Ok(None);
+        }
+        one.page.ask(HANDS).await?;
         let is_done = "document.querySelector('#sheet button.main:not(:disabled)') !== null";
-        let is_there = is_at(&stages[0], "calibration") && one.page.ask(is_done).await? == true;
-        Ok(is_there.then_some(()))
+        Ok((one.page.ask(is_done).await? == true).then_some(()))
     })
     .await?;
     one.page.picture("people-calibration").await?;
     let is_ready = |stage: &Value| is_at(stage, "ready") && stage["place"] == 3;
-    together(&both, "before the third round", |stages| stages.iter().all(is_ready)).await?;
+    together(&both, "before the third round", |stages| is_ready(&stages[0])).await?;
     one.page.picture("people-ready").await?;
+    one.page.resize(SMALL).await?;
     together(&both, "in the third round", |stages| stages.iter().all(|stage| is_at(stage, "play"))).await?;
     fly(&both).await?;
     shown(&live, "both lines", |state| {
@@ -418,8 +425,8 @@ pub(super) async fn outside(stage: &Stage) -> Result<()> {
     let link = format!("{own}/lab.html?link=websocket&shadows=plain#{code}");
     let page = Participant::open(stage, "alone", &link).await?;
     let all = [&page];
-    let is_ready = |place: u64| move |stages: &[Value]| is_at(&stages[0], "ready") && stages[0]["place"] == place;
-    together(&all, "before the second round", is_ready(2)).await?;
+    let is_second = |stages: &[Value]| is_at(&stages[0], "ready") && stages[0]["place"] == 2;
+    together(&all, "before the second round", is_second).await?;
     table.line.delay_ms.store(ADDED_MS / 2, Ordering::Relaxed);
     together(&all, "through", |stages| is_at(&stages[0], "thanks")).await?;
     let tables = study.end()?;

@@ -19,7 +19,8 @@ const BETWEEN: Duration = Duration::from_millis(100);
 const SIZE: (u32, u32) = (900, 600);
 
 /// Browsers without a screen have no mouse to give: the frame is told that it has it, and what hands do with it.
-const HANDS: &str = "(() => { const w = document.getElementById('frame').contentWindow, d = w.document; \
+pub(super) const HANDS: &str = "(() => { const w = document.getElementById('frame')?.contentWindow, d = w?.document; \
+    if (!d) return true; \
     if (!d.pointerLockElement) Object.defineProperty(d, 'pointerLockElement', \
         { configurable: true, get: () => d.getElementById('view') }); \
     d.dispatchEvent(new w.Event('pointerlockchange')); \
@@ -30,7 +31,8 @@ const HANDS: &str = "(() => { const w = document.getElementById('frame').content
         d.dispatchEvent(new w.MouseEvent(kind, { button: 0, bubbles: true })); \
     return true; })()";
 /// Once a match: a bot takes over.
-const FLY: &str = "(() => { const w = document.getElementById('frame').contentWindow, s = window.sametickLab.stage; \
+const FLY: &str = "(() => { const w = document.getElementById('frame')?.contentWindow, s = window.sametickLab.stage; \
+    if (!w) return true; \
     const which = `${s.trial} ${s.attempt}`; \
     if (window.sametickLab.frame === 'playing' && w.flown !== which) { \
         w.sametick.fly(3); w.flown = which; } return true; })()";
@@ -42,7 +44,7 @@ const ANSWER: &str = "(() => { for (const field of document.querySelectorAll('#s
     if (select) select.value = select.options[select.options.length - 1].value; \
     const area = field.querySelector('textarea'); \
     if (area) area.value = 'It said \"hit\", twice; and then?'; } \
-    document.querySelector('#sheet form').requestSubmit(); return true; })()";
+    document.querySelector('#sheet form')?.requestSubmit(); return true; })()";
 const PRESS: &str = "(document.querySelector('#sheet button.main:not(:disabled)')?.click(), true)";
 
 pub(super) struct Participant<'a> {
@@ -88,6 +90,12 @@ impl<'a> Participant<'a> {
     /// Does what is asked for, once.
     pub(super) async fn act(&self) -> Result<Value> {
         let stage = self.stage().await?;
+        self.act_on(&stage).await?;
+        Ok(stage)
+    }
+
+    /// Does what a stage asks for: one that was looked at before, so that nothing is done that nobody saw.
+    async fn act_on(&self, stage: &Value) -> Result<()> {
         let name = stage["stage"].as_str().unwrap_or_default();
         self.look(name).await?;
         match name {
@@ -101,7 +109,7 @@ impl<'a> Participant<'a> {
             "refused" => bail!("{} is refused: {stage}", self.name),
             _ => Value::Null,
         };
-        Ok(stage)
+        Ok(())
     }
 
     /// The first time of each stage: whether it can be read, and a picture.
@@ -146,8 +154,8 @@ pub(super) async fn together(
         if is_so(&stages) {
             return Ok(Some(stages));
         }
-        for one in all {
-            one.act().await?;
+        for (one, stage) in all.iter().zip(&stages) {
+            one.act_on(stage).await?;
         }
         Ok(None)
     });
