@@ -328,6 +328,7 @@ fn targets_have_a_foreperiod_of_their_own_besides_that_of_people() {
 question = "How fast is a target seen?"
 [settings]
 map = "corners"
+mode = "targets"
 players = 1
 duration = "2 s"
 warm_up = "1 s"

@@ -1,11 +1,15 @@
 //! The fold: what each event does to a study, and why some are refused.
 
+use super::chance::plain_code;
 use super::event::{CHARACTERS_MAX, Calibration, EVENTS_MAX, Event, EventKind, Refusal, SeatId};
 use super::live::{TOLD_MAX, words};
 use super::read::read_change;
 use super::stairs::Step;
 use super::study::{ATTEMPTS_MAX, Fate, Group, INTERVAL_NAMES, Seat, Study, WHICH};
 use super::table::{Correct, When};
+
+/// The most letters and digits of a code.
+const CODE_CHARACTERS_MAX: usize = 40;
 
 type Done = Result<(), Refusal>;
 
@@ -358,6 +362,7 @@ impl Study {
             EventKind::Changed { group, setting, value } => {
                 return self.changed(*group, setting, value);
             }
+            EventKind::Freed { seat, code } => return self.freed(SeatId(*seat), code),
             EventKind::Revealed { group } => {
                 let index = self.group_index(*group)?;
                 let group = &self.groups[index];
@@ -467,6 +472,27 @@ impl Study {
         for index in 0..self.groups.len() {
             self.look_at_floors(index);
         }
+        Ok(())
+    }
+
+    /// Whoever declined, never came back or cannot play is replaced; orders stay as they are.
+    fn freed(&mut self, id: SeatId, code: &str) -> Done {
+        let Some(seat) = self.seat(id) else { return Err(Refusal::new("there is no such seat")) };
+        let (index, place) = (seat.group, seat.place);
+        if seat.secret_hash.is_none() {
+            return Err(Refusal::again("nobody has this seat"));
+        }
+        if !self.is_fresh(index) {
+            return Err(Refusal::new("this group has played already"));
+        }
+        let plain = plain_code(code);
+        let is_taken = self.seat_of(code).is_some_and(|other| other != id);
+        if is_taken || !(1..=CODE_CHARACTERS_MAX).contains(&plain.chars().count()) {
+            return Err(Refusal::new("another seat has this code, or it is none"));
+        }
+        self.seats[id.0 as usize - 1] = Seat::new(code.to_owned(), index, place);
+        let group = &mut self.groups[index];
+        group.declined = group.declined.filter(|who| *who != id);
         Ok(())
     }
 

@@ -123,6 +123,13 @@ pub enum EventKind {
         /// As a file has it, without quotes; empty takes the change back.
         value: String,
     },
+    /// The experimenter gave a seat to somebody else, before its group had finished anything.
+    Freed {
+        /// Which.
+        seat: u32,
+        /// What it is joined with from now on.
+        code: String,
+    },
     /// The experimenter looked at the condition behind a letter.
     Revealed {
         /// Whose.
@@ -141,6 +148,7 @@ impl EventKind {
                 | Self::Skipped { .. }
                 | Self::Noted { .. }
                 | Self::Changed { .. }
+                | Self::Freed { .. }
                 | Self::Revealed { .. }
         )
     }

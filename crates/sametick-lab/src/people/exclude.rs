@@ -64,7 +64,9 @@ pub fn excluded(log: &Log) -> Result<Vec<Excluded>, LogError> {
 /// Those who agreed at first and withdrew later.
 fn withdrawn(log: &Log) -> Result<Vec<Excluded>, LogError> {
     let sql = "SELECT DISTINCT s.participant FROM event e JOIN seat s ON s.seat = e.seat \
-               WHERE e.kind = 'declined' AND s.participant IN (SELECT participant FROM trial)";
+               WHERE e.kind = 'declined' AND s.participant IN (SELECT participant FROM trial) \
+               AND NOT EXISTS (SELECT 1 FROM event f WHERE f.kind = 'freed' AND f.number > e.number \
+               AND json_extract(f.detail, '$.seat') = e.seat)";
     let mut statement = log.connection.prepare(sql)?;
     let numbers = statement.query_map([], |row| row.get(0))?;
     let out = |number| Excluded {

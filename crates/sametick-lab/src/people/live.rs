@@ -54,6 +54,7 @@ impl Study {
             "group": seat.group + 1,
             "role": part.and_then(|(_, role)| role),
             "is_here": seat.is_here,
+            "can_be_freed": seat.secret_hash.is_some() && self.is_fresh(seat.group),
             "state": self.state(id, seat, group, now_ms),
             "trial": trial.as_ref().map(|trial| trial.number),
             "last": group.session.as_ref().map(|(_, number)| *number),
@@ -185,6 +186,7 @@ pub(crate) fn words(event: &Event) -> String {
                 value => format!("Changed {setting}{whose} to {value}"),
             }
         }
+        EventKind::Freed { seat, .. } => format!("Gave seat P{seat:02} to somebody else"),
         EventKind::Revealed { group } => format!("Looked at the condition of group {group}"),
     };
     format!("{who}{what}{why}")

@@ -107,6 +107,10 @@ impl Log {
                 text(&event.why),
             ],
         )?;
+        if let EventKind::Freed { seat, code } = &event.kind {
+            let sql = "UPDATE seat SET code = ?1 WHERE seat = ?2";
+            self.connection.execute(sql, (code, seat))?;
+        }
         if let EventKind::Repeated { group, trial }
         | EventKind::Skipped { group, trial }
         | EventKind::Broken { group, trial, .. } = event.kind
@@ -269,43 +273,18 @@ impl Log {
         })
     }
 
-    /// The rows alone of an attempt at a trial.
-    pub fn add_played(
-        &self,
-        start: &Start,
-        rows: &TrialLog,
-        began_us: i64,
-    ) -> Result<(), LogError> {
-        self.whole(|log| log.insert_played(start, rows, began_us))
-    }
-
-    /// Writes what is to be said against a trial.
-    pub fn add_flags(
-        &self,
-        trial: u32,
-        seat: Option<SeatId>,
-        flags: &[Flag],
-    ) -> Result<(), LogError> {
-        let seat = seat.map_or(0, |seat| seat.0);
-        self.whole(|log| {
-            for one in flags {
-                let sql = "DELETE FROM trial_flag WHERE trial = ?1 AND seat = ?2 AND flag = ?3";
-                log.connection.execute(sql, (trial, seat, one.name))?;
-                let cells = vec![integer(trial), integer(seat), text(one.name), text(&one.detail)];
-                log.insert("trial_flag", cells)?;
-            }
-            Ok(())
-        })
-    }
-
     fn insert_played(&self, start: &Start, rows: &TrialLog, began_us: i64) -> Result<(), LogError> {
         let number = start.trial.number;
         self.delete_rows(number)?;
         self.insert_trial(&start.trial, rows, Some(began_us))?;
         self.insert_rows(&start.trial, rows)?;
         // Targets have a foreperiod of their own, from the start of the round.
-        let wait = start.foreperiod_ms as f64;
-        for (name, value) in [("attempt", f64::from(start.attempt)), ("wait", wait)] {
+        let asked = start.foreperiod_ms as f64;
+        let is_measured = rows.figures.iter().any(|(name, _)| *name == "wait");
+        let mut figures = vec![("attempt", f64::from(start.attempt)), ("asked_wait", asked)];
+        // Where nobody is waited for it is what was asked.
+        figures.extend((!is_measured).then_some(("wait", asked)));
+        for (name, value) in figures {
             self.insert("figure", vec![integer(number), text(name), Cell::Real(value)])?;
         }
         for ((seat, player, role), asked) in start.seats.iter().zip(&start.asked) {

@@ -161,7 +161,9 @@ fn taking_part(log: &Log, people: &People) -> Result<String, LogError> {
                json_extract(e.detail, '$.refresh_hz'), json_extract(e.detail, '$.width'), \
                json_extract(e.detail, '$.height'), json_extract(e.detail, '$.road'), \
                (SELECT COUNT(*) FROM sitting i JOIN trial t ON t.trial = i.trial WHERE i.seat = s.seat), \
-               EXISTS (SELECT 1 FROM event d WHERE d.seat = s.seat AND d.kind = 'declined') \
+               EXISTS (SELECT 1 FROM event d WHERE d.seat = s.seat AND d.kind = 'declined' AND NOT EXISTS \
+               (SELECT 1 FROM event f WHERE f.kind = 'freed' AND f.number > d.number \
+               AND json_extract(f.detail, '$.seat') = d.seat)) \
                FROM seat s LEFT JOIN c ON c.seat = s.seat LEFT JOIN event e ON e.number = c.number ORDER BY s.seat";
     let found = rows(log, sql, &|row| {
         let size = match (row.get::<_, Option<i64>>(4)?, row.get::<_, Option<i64>>(5)?) {

@@ -122,18 +122,8 @@ impl Study {
             return Err("two seats have the same code, or one has none".to_owned());
         }
         let size = people.group as usize;
-        let seats = codes.into_iter().enumerate().map(|(index, code)| Seat {
-            code,
-            group: index / size,
-            place: index % size,
-            secret_hash: None,
-            is_here: false,
-            consent: None,
-            calibration: None,
-            is_ready: false,
-            owed: VecDeque::new(),
-            refused: None,
-        });
+        let seats = codes.into_iter().enumerate();
+        let seats = seats.map(|(index, code)| Seat::new(code, index / size, index % size));
         let mut groups = Vec::new();
         for number in 1..=experiment.participants {
             let own = plan.trials.iter().enumerate();
@@ -225,6 +215,12 @@ impl Study {
     /// Whether nobody has anything left to do.
     pub fn is_over(&self) -> bool {
         self.seats().all(|seat| matches!(self.stage(seat, u64::MAX), Stage::Thanks { .. }))
+    }
+
+    /// Whether a group has finished nothing and plays nothing, so that others may still sit there.
+    pub(crate) fn is_fresh(&self, index: usize) -> bool {
+        let group = &self.groups[index];
+        group.session.is_none() && group.playing.is_none()
     }
 
     /// The staircases of a group by condition, from 0.
@@ -507,6 +503,24 @@ impl Study {
             }
         }
         text
+    }
+}
+
+impl Seat {
+    /// One that nobody has.
+    pub(crate) fn new(code: String, group: usize, place: usize) -> Self {
+        Self {
+            code,
+            group,
+            place,
+            secret_hash: None,
+            is_here: false,
+            consent: None,
+            calibration: None,
+            is_ready: false,
+            owed: VecDeque::new(),
+            refused: None,
+        }
     }
 }
 
