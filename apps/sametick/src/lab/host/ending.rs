@@ -11,7 +11,7 @@ use sametick_lab::{Achieved, Ended, Experiment, Log, Plan, TrialLog};
 use std::path::Path;
 use std::time::Instant;
 
-/// So many of the seconds that a table counted may a page leave out, at either end: the first and the last are not whole.
+/// So many of the seconds that a table counted may a page leave out: the first and the last are not whole.
 const UNTOLD_MAX: usize = 2;
 
 /// The study as its log has it; a new one if there is none. What was being played when the host ended is broken.
