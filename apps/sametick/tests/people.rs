@@ -403,7 +403,16 @@ fn the_experimenter_pauses_changes_repeats_and_skips_and_it_is_logged_why() {
     assert!(lab.state()["seats"][0]["condition"].is_string());
     lab.must(&json!({ "do": "skip", "group": 1, "trial": 1, "why": "it was spoilt" }));
     lab.until(|state| all(state, "trial 2 of 2"));
+    // What is being played is broken off and played again; what is over is played again later.
+    lab.must(&json!({ "do": "repeat", "group": 1, "trial": 2, "why": "a phone rang" }));
+    let broken = lab.until(|state| state["log"].to_string().contains("could not finish 2"));
+    assert!(broken["log"].to_string().contains("played again: a phone rang"), "{broken}");
+    lab.until(|state| all(state, "trial 2 of 2") && state["seats"][0]["attempt"] == 2);
     lab.must(&json!({ "do": "repeat", "group": 1, "trial": 1, "why": "once more" }));
+    let twice = json!({ "do": "repeat", "group": 1, "trial": 1, "why": "and again" });
+    assert_eq!(lab.act(&twice).0, 409, "what changes nothing is told so");
+    let odd = json!({ "do": "change", "group": "one", "setting": "ping", "value": "", "why": "x" });
+    assert_eq!(lab.act(&odd).0, 400, "no group is not everyone");
     lab.must(&json!({ "do": "note", "text": "somebody laughed" }));
     lab.must(&json!({ "do": "skip", "group": 1, "trial": 2, "why": "that one too" }));
     let again = lab.until(|state| state["log"].to_string().contains("began 1, attempt 2"));
@@ -477,6 +486,52 @@ fn what_is_added_outside_is_seen_and_flagged() {
     let off = "SELECT SUM(delay_ms) - SUM(asked_delay_ms) FROM line WHERE player = 1";
     let off: f64 = log.connection.query_row(off, [], |row| row.get(0)).expect("a number");
     assert!(off > 15.0, "{off} ms");
+}
+
+#[test]
+fn people_play_targets_of_their_own_and_maps_of_their_own() {
+    let file = r#"
+question = "How fast is a target seen?"
+[settings]
+map = "hall.map"
+mode = "targets"
+players = 1
+duration = "1 s"
+warm_up = "300 ms"
+foreperiod = "200 ms"
+[factors]
+targets = ["near", "far"]
+[[target]]
+name = "near"
+distance = "8 m"
+[[target]]
+name = "far"
+distance = "20 m"
+[people]
+consent = "Two short rounds."
+foreperiod = ["100 ms", "200 ms"]
+"#;
+    let folder = Folder::new("targets");
+    folder.write("study.toml", file);
+    folder.write(
+        "hall.map",
+        &include_str!("../../../games/arena/maps/corners.map").replace("\"Corners\"", "\"Hall\""),
+    );
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sametick"));
+    command.current_dir(&folder.0).args(["lab", "rehearse", "study.toml", "--json"]);
+    let output = command.output().expect("it runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let log = folder.log("study.rehearsal.db");
+    check_rows(&log, 2);
+    assert_eq!(count(&log, "SELECT COUNT(DISTINCT kind) FROM target WHERE kind <> 'map'"), 2);
+    assert_eq!(count(&log, "SELECT COUNT(*) FROM figure WHERE name = 'wait'"), 2);
+    // Until everyone has heard the goodbye the match goes on, but not the trial.
+    for table in ["shot", "target"] {
+        let sql = format!("SELECT COUNT(*) FROM {table} WHERE time_ms > 1100");
+        assert_eq!(count(&log, &sql), 0, "{table}");
+    }
+    let ticks = "SELECT COUNT(*) FROM trial WHERE ticks > 1.2 * (SELECT MIN(ticks) FROM trial)";
+    assert_eq!(count(&log, ticks), 0);
 }
 
 #[test]

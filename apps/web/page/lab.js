@@ -27,19 +27,28 @@ let isLocked = false;
 let playing = "";
 let calibration = null;
 let isStopped = false;
+let isSending = false;
+let isDeclining = false;
 let timer = 0;
 
 // Storage may be refused; then a closed tab is another participant's worry, not a reason to stop.
 const kept = {
-  get: (store, name) => { try { return store.getItem(name); } catch { return null; } },
-  set: (store, name, value) => { try { store.setItem(name, value); } catch { /* not kept */ } },
+  // By its name: merely to look at a storage that is refused fails.
+  get: (store, name) => { try { return window[store].getItem(name); } catch { return null; } },
+  set: (store, name, value) => { try { window[store].setItem(name, value); } catch { /* not kept */ } },
 };
 
 class Refused extends Error {
   constructor(status, message) { super(message); this.status = status; }
 }
 
+// Requests in the order in which they were sent; an answer that was overtaken by that to a later one tells of the past.
+let sent = 0;
+let taken = 0;
+
 async function api(path, body) {
+  sent += 1;
+  const number = sent;
   const headers = secret ? { Authorization: `Bearer ${secret}` } : {};
   const request = { cache: "no-store", headers, signal: AbortSignal.timeout(ANSWER_MILLIS_MAX) };
   if (body) Object.assign(request, { method: "POST", body: JSON.stringify(body), headers: { ...headers, "Content-Type": "application/json" } });
@@ -48,6 +57,7 @@ async function api(path, body) {
   let told = {};
   try { told = JSON.parse(text); } catch { told = { error: text.trim() }; }
   if (!response.ok) throw new Refused(response.status, told.error || `The server answered with status ${response.status}.`);
+  Object.defineProperty(told, "number", { value: number, enumerable: false });
   return told;
 }
 
@@ -57,12 +67,12 @@ function clean(text) { return text.toUpperCase().replace(/[^0-9A-Z]/g, "").slice
 
 async function claim(wanted) {
   code = clean(wanted);
-  const known = kept.get(localStorage, `${SECRET}.${code}`);
+  const known = kept.get("localStorage", `${SECRET}.${code}`);
   const told = await api("lab/claim", known ? { code, secret: known } : { code });
   secret = told.secret;
-  kept.set(sessionStorage, SECRET, secret);
-  kept.set(localStorage, `${SECRET}.${code}`, secret);
-  kept.set(sessionStorage, `${SECRET}.code`, code);
+  kept.set("sessionStorage", SECRET, secret);
+  kept.set("localStorage", `${SECRET}.${code}`, secret);
+  kept.set("sessionStorage", `${SECRET}.code`, code);
   if (clean(location.hash) !== code) history.replaceState(null, "", `#${code}`);
   document.getElementById("code").textContent = code;
   onlyHere();
@@ -162,9 +172,10 @@ async function poll() {
 }
 
 // Says what the participant did; the answer is what comes next.
-async function act(what) {
+async function act(what, isShown = true) {
   try {
-    take(await api("lab/seat", what));
+    const told = await api("lab/seat", what);
+    if (isShown) take(told); else taken = Math.max(taken, told.number);
     warn("");
     return true;
   } catch (error) {
@@ -188,6 +199,8 @@ async function calibrate(measured) {
 }
 
 function take(told) {
+  if (told.number < taken) return;
+  taken = told.number;
   stage = told;
   if (told.title) document.getElementById("title").textContent = told.title;
   document.title = told.title ? `${told.title}: Sametick Lab` : "Sametick Lab";
@@ -244,11 +257,20 @@ function paragraphs(text) {
 
 const painters = {
   consent({ title, text }) {
+    if (isDeclining) {
+      show("declining", () => [
+        element("h1", "Do you not take part?"),
+        element("p", "The study is then over for you and for whoever would have played with you. It cannot be taken back."),
+        acts(button("I do not take part", () => act({ do: "decline" })),
+          button("Back", () => { isDeclining = false; poll(); }, "main")),
+      ]);
+      return;
+    }
     show(`consent ${text}`, () => [
       element("h1", title || "Before you begin"),
       ...paragraphs(text),
       acts(button("I agree, begin", () => act({ do: "consent" }), "main"),
-        button("No, thank you", () => act({ do: "decline" }))),
+        button("No, thank you", () => { isDeclining = true; poll(); })),
       element("p", { class: "small" }, "You can stop at any time by closing this page. The study knows you by your code only."),
     ]);
   },
@@ -257,7 +279,7 @@ const painters = {
     const isNew = show("calibration", () => {
       calibration = new Calibration({
         set: (name, value) => {
-          if (name === "invert") kept.set(localStorage, `${SECRET}.invert`, value);
+          if (name === "invert") kept.set("localStorage", `${SECRET}.invert`, value);
           frame?.contentWindow.lab?.set(name, value);
         },
         done: (measured) => calibrate(measured),
@@ -273,7 +295,8 @@ const painters = {
     show(`refused ${why}`, () => [
       element("h1", "This study cannot be done from here"),
       element("p", why),
-      element("p", "Nothing was recorded that counts against you. Please tell whoever invited you what this page says."),
+      element("p", "Nothing was recorded that counts against you. Close whatever else uses your line and have it measured again, or tell whoever invited you what this page says."),
+      acts(button("Measure again", () => act({ do: "measure" }), "main")),
     ]);
   },
 
@@ -324,9 +347,16 @@ const painters = {
   },
 
   questions({ trial, questions }) {
+    if (isSending) return;
     show(`questions ${trial} ${questions.map(({ question }) => question)}`, () => askQuestions(questions, async (answers) => {
-      for (const answer of answers) {
-        if (!await act({ do: "answer", trial, ...answer })) return;
+      // The form stays until all of it is said.
+      isSending = true;
+      try {
+        for (const [place, answer] of answers.entries()) {
+          if (!await act({ do: "answer", trial, ...answer }, place === answers.length - 1)) return;
+        }
+      } finally {
+        isSending = false;
       }
     }, trial));
   },
@@ -377,7 +407,7 @@ addEventListener("message", ({ origin, source, data }) => {
   if (origin !== location.origin || source !== frame?.contentWindow || !data?.sametick) return;
   if (data.kind === "ready") {
     // What the participant has set, the server keeps but for this.
-    frame.contentWindow.lab.set("invert", kept.get(localStorage, `${SECRET}.invert`) === "on" ? "on" : "off");
+    frame.contentWindow.lab.set("invert", kept.get("localStorage", `${SECRET}.invert`) === "on" ? "on" : "off");
     poll();
   } else if (data.kind === "state") {
     frameState = data.state;
@@ -404,10 +434,14 @@ addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || event.repeat || stage.stage === "consent" || event.target.closest?.("button, a, textarea, input, select, form")) return;
   sheet.querySelector("button.main:not(:disabled)")?.click();
 });
+// A key that is held down presses a button once.
+addEventListener("keydown", (event) => {
+  if (event.repeat && ["Enter", " "].includes(event.key) && event.target.closest?.("button")) event.preventDefault();
+}, { capture: true });
 addEventListener("hashchange", () => { if (clean(location.hash) && clean(location.hash) !== code) enter(location.hash); });
 
 // What tests read.
 window.sametickLab = { get stage() { return stage; }, get frame() { return frameState; } };
 
-const first = clean(location.hash) || kept.get(sessionStorage, `${SECRET}.code`);
+const first = clean(location.hash) || kept.get("sessionStorage", `${SECRET}.code`);
 if (first) enter(first); else askForCode("", "");

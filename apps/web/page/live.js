@@ -138,7 +138,8 @@ function cells(seat, isFirst, groupSize) {
   const made = [
     element("td", {}, element("b", { class: "seat" }, named(seat)), seat.role ? ` ${seat.role}` : null,
       element("small", press(seat.code, `code-${seat.seat}`, () => copy(seat.link, `Copied the link of ${named(seat)}.`), "plain code"))),
-    element("td", { class: "state" }, seat.state),
+    element("td", { class: "state" }, seat.state,
+      seat.can_be_freed ? element("small", press("Give away", `free-${seat.seat}`, () => doing.free(seat), "plain")) : null),
   ];
   if (isFirst) made.push(shared(groupSize, letterOf(seat)));
   made.push(
@@ -163,9 +164,12 @@ function letterOf(seat) {
 
 function roundOf(seat) {
   const isOff = seat.trial === null || seat.trial === undefined;
-  return element("div", { class: "acts" }, press("Repeat", `repeat-${seat.group}`, () => doing.repeat(seat), "", isOff),
+  return element("div", { class: "acts" }, press("Repeat", `repeat-${seat.group}`, () => doing.repeat(seat), "", !repeatable(seat)),
     press("Skip", `skip-${seat.group}`, () => doing.skip(seat), "", isOff));
 }
+
+// What is played now, or else what was finished last.
+function repeatable(seat) { return seat.attempt ? seat.trial : seat.last; }
 
 function press(text, key, call, kind = "", isOff = false) {
   const made = element("button", { class: kind, type: "button", "data-key": key, disabled: isOff }, text);
@@ -301,12 +305,18 @@ const doing = {
     });
   },
   repeat(seat) {
-    asks({ title: `Play ${whom(seat)}’s round again`, about: "What was played of it does not count.", word: "Repeat",
-      body: () => ({ do: "repeat", group: seat.group, trial: seat.trial }) });
+    const trial = repeatable(seat);
+    const which = seat.attempt ? `The round under way, trial ${trial}, is broken off.` : `It is the one that was finished last, trial ${trial}.`;
+    asks({ title: `Play ${whom(seat)}’s round again`, about: `${which} What was played of it does not count.`, word: "Repeat",
+      body: () => ({ do: "repeat", group: seat.group, trial }) });
   },
   skip(seat) {
     asks({ title: `Leave out ${whom(seat)}’s round`, about: "It will be missing in the data, with your reason.", word: "Skip",
       body: () => ({ do: "skip", group: seat.group, trial: seat.trial }) });
+  },
+  free(seat) {
+    asks({ title: `Give ${named(seat)}’s seat to somebody else`, about: "Its link is worth nothing any more; the seat gets a new one. This can be done until its group has finished a round.", word: "Free",
+      body: () => ({ do: "free", seat: seat.seat }) });
   },
   reveal(seat) {
     asks({ title: `What stands behind letter ${seat.letter}?`, about: "Whoever knows the condition is no longer blind: that you looked is logged.", word: "Reveal",

@@ -4,7 +4,9 @@
 use crate::conditions::Wanted;
 use crate::lab::Terms;
 use crate::player::Player;
-use crate::session::{Road, Session, endless_content, find_content, named_content};
+use crate::session::{
+    Road, Session, endless_content, find_content, named_content, targets_content,
+};
 use crate::settings::Settings;
 use sametick::codec::compact::Tables;
 use sametick::lockstep::{Identity, Mesh, Role, build_of};
@@ -176,8 +178,15 @@ impl Joining {
         let Stage::Opening(session, link) = stage else { return Progress::UnderWay };
         let text = |name: &str| session.text(&format!("matches.0.{name}")).unwrap_or_default();
         let by_number = u64::from_str_radix(&text("content"), 16).ok().and_then(find_content);
-        // A map that no page has comes with the session.
-        let own = || endless_content(&text("map_text"), &text("mode"));
+        // A map that no page has comes with the session, and so do targets.
+        let (map_text, set) = (text("map_text"), text("target_set"));
+        let own = || match set.is_empty() {
+            true => endless_content(&map_text, &text("mode")),
+            false => {
+                let pause = session.number("matches.0.pause_seconds").unwrap_or(0.0);
+                targets_content(&map_text, &text("map"), &set, pause)
+            }
+        };
         let by_number = by_number.or_else(own);
         let content = by_number.or_else(|| named_content(&text("map"), &text("mode")));
         let Some(content) = content else {

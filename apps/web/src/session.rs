@@ -12,7 +12,7 @@ use sametick::{Client, Effect, EntityId, PlayerId, Span, Time, View, World};
 use sametick_arena::map::MAPS;
 use sametick_arena::scenes::Scene;
 use sametick_arena::{
-    Arena, Command, Content, Entity, Event, Fighter, Mode, NAME_BYTES_MAX, Tuning,
+    Arena, Command, Content, Entity, Event, Fighter, Mode, NAME_BYTES_MAX, TargetSet, Tuning,
 };
 
 /// The road to a server: datagrams in, datagrams out.
@@ -297,6 +297,21 @@ pub(crate) fn endless_content(text: &str, mode: &str) -> Option<Content> {
     (!text.is_empty()).then(|| Content { tuning: endless(), ..content })
 }
 
+/// The game of an experiment with targets of its own, on a map by its text or else its name.
+pub(crate) fn targets_content(
+    text: &str,
+    map: &str,
+    set: &str,
+    pause_seconds: f64,
+) -> Option<Content> {
+    let known = MAPS.iter().find(|(name, _)| *name == map).map(|(_, text)| *text);
+    let text = if text.is_empty() { known? } else { text };
+    let targets = TargetSet::read(set).ok().filter(|set| !set.kinds.is_empty())?;
+    let mut content = Content { targets, ..endless_content(text, "targets")? };
+    content.tuning.pause_seconds = pause_seconds as f32;
+    Some(content)
+}
+
 /// The game on a map and in a mode by their short names.
 pub(crate) fn named_content(map: &str, mode: &str) -> Option<Content> {
     let (_, text) = MAPS.iter().find(|(name, _)| *name == map)?;
@@ -435,6 +450,16 @@ mod tests {
         let found = find_content(content.name()).unwrap();
         assert_eq!((&found.map.title, &found.tuning), (&content.map.title, &endless()));
         assert!(endless_content("", "duel").is_none());
+        let kinds = vec![sametick_arena::TargetKind::default()];
+        let targets = TargetSet { kinds, ..TargetSet::default() };
+        let mut wanted = Content { targets, ..endless_content(MAPS[0].1, "targets").unwrap() };
+        wanted.tuning.pause_seconds = 0.3;
+        let (set, pause) = (wanted.targets.text(), f64::from(wanted.tuning.pause_seconds));
+        let by_name = targets_content("", MAPS[0].0, &set, pause).unwrap();
+        let by_text = targets_content(MAPS[0].1, "hall.map", &set, pause).unwrap();
+        assert_eq!([by_name.name(), by_text.name()], [wanted.name(); 2]);
+        assert!(targets_content("", "hall.map", &set, pause).is_none());
+        assert!(targets_content(MAPS[0].1, "", "", pause).is_none());
         let scene = Scene::corner();
         assert!(find_content(scene.content.name()).is_some());
         assert!(find_content(1).is_none());

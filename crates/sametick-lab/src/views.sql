@@ -19,7 +19,8 @@ SELECT t.session AS session_id, 0 AS block_id, t.name AS task_id, t.place AS tas
        c.label AS trial_id, t.repetition AS trial_index,
        @utc(t.begins_us) AS start_time,
        @utc(CAST(t.begins_us + t.duration_ms * 1000 AS INTEGER)) AS end_time,
-       COALESCE((SELECT f.value FROM figure f WHERE f.trial = t.trial AND f.name = 'foreperiod'), 0.0) / 1000
+       COALESCE((SELECT f.value FROM figure f WHERE f.trial = t.trial AND f.name = 'foreperiod'),
+                (SELECT f.value FROM figure f WHERE f.trial = t.trial AND f.name = 'wait'), 0.0) / 1000
            AS pretrial_duration,
        CASE WHEN (SELECT COUNT(g.destroyed_ms) FROM target g WHERE g.trial = t.trial)
                  = (SELECT f.value FROM figure f WHERE f.trial = t.trial AND f.name = 'total_targets')

@@ -2,50 +2,12 @@
 
 mod common;
 
-use common::people::{Driver, Seeded};
+use common::people::{Driver, PAIRS, Seeded};
 use common::{Folder, read};
 use sametick::Dice;
 use sametick_lab::people::{Calibration, Event, EventKind, Line, SeatId, Stage, Telemetry, flags};
 use sametick_lab::{Experiment, Log, Plan};
 use std::collections::{BTreeMap, BTreeSet};
-
-const PAIRS: &str = r#"
-question = "Who wins round a corner?"
-participants = 8
-repetitions = 2
-practice = 1
-order = "williams"
-[settings]
-duration = "1 s"
-warm_up = "1 s"
-[factors]
-ping = ["40 ms", "80 ms", "120 ms", "160 ms"]
-[people]
-group = 2
-roles = ["peeker", "holder"]
-swap = true
-consent = "Agree?"
-thanks = "Bye."
-break_every = 3
-break_length = "30 s"
-foreperiod = ["1 s", "3 s"]
-[[people.question]]
-ask = "How fair?"
-kind = "rating"
-options = ["1", "2", "3"]
-[[people.question]]
-ask = "What did you notice?"
-kind = "choice"
-options = ["nothing", "stutter", "delay"]
-randomised = true
-required = false
-after = "session"
-[[people.question]]
-ask = "Anything else?"
-kind = "text"
-required = false
-after = "study"
-"#;
 
 fn driver(text: &str, seed: u64) -> Driver {
     Driver::new(text, seed)
@@ -272,29 +234,12 @@ fn a_broken_second_interval_has_both_played_again() {
     assert!(driver.act(seat, 0.0));
     let again = driver.study.due(driver.now_ms)[0].clone();
     assert_eq!((again.trial.number, again.attempt), (1, 2));
-}
-
-#[test]
-fn a_condition_below_a_lines_floor_is_refused_and_says_so() {
-    let mut driver = driver(PAIRS, 1);
-    for _ in 0..3 {
-        driver.act(SeatId(1), 72.0);
-    }
-    let why = "asked 40 ms, this line's floor is 72 ms".to_owned();
-    assert_eq!(driver.study.stage(SeatId(1), 0), Stage::Refused { why: why.clone() });
-    let live = driver.study.live(0);
-    assert_eq!(live["anomalies"][0], format!("P01: {why}."));
-    assert!(!driver.apply(Some(SeatId(1)), EventKind::Ready), "nobody plays what cannot be had");
-    // The experimenter may give all a longer line.
-    let (setting, value) = ("ping".to_owned(), "90 ms".to_owned());
-    driver.must(None, EventKind::Changed { group: Some(1), setting: setting.clone(), value });
-    assert!(matches!(driver.study.stage(SeatId(1), 0), Stage::Ready { .. }));
-    driver.must(None, EventKind::Changed { group: Some(1), setting, value: String::new() });
-    assert!(matches!(driver.study.stage(SeatId(1), 0), Stage::Refused { .. }));
-    // A floor within the tolerance of what is asked is what is asked.
-    let found = Calibration { floor_ms: 49.0, ..Calibration::default() };
-    driver.must(Some(SeatId(1)), EventKind::Calibrated(found));
-    assert!(matches!(driver.study.stage(SeatId(1), 0), Stage::Ready { .. }));
+    driver.must(None, EventKind::Started { group, trial: 1, attempt: 2 });
+    let reason = "the page fell silent".to_owned();
+    assert_eq!(driver.study.live(0)["anomalies"].as_array().map(Vec::len), Some(0));
+    driver.must(None, EventKind::Broken { group, trial: 1, attempt: 2, reason });
+    let told = "Group 1: its trial was broken off 2 times.";
+    assert_eq!(driver.study.live(0)["anomalies"][0], told);
 }
 
 #[test]
@@ -386,28 +331,14 @@ fn options_come_in_an_order_by_chance_that_stays_and_answers_are_checked() {
     assert!(orders.len() > 2, "{orders:?}");
 }
 
-#[test]
-fn who_withdraws_ends_its_groups_study_and_nobody_elses() {
-    let mut driver = driver(PAIRS, 1);
-    for seat in driver.study.seats() {
-        driver.act(seat, 0.0);
-        driver.act(seat, 0.0);
-    }
-    driver.must(Some(SeatId(3)), EventKind::Declined);
-    driver.finish(0.0);
-    assert!(driver.study.is_over());
-    assert_eq!(driver.finished.keys().copied().collect::<Vec<_>>(), [1, 3, 4]);
-    let Stage::Thanks { text } = driver.study.stage(SeatId(4), 0) else { panic!("it waits") };
-    assert!(text.contains("does not take part"), "{text}");
-}
-
 /// What anybody might send, sense or not.
 fn anything(driver: &mut Driver) -> (Option<SeatId>, EventKind) {
+    let events = driver.events.len();
     let dice = &mut driver.dice;
     let mut below = |count: u64| dice.below(count) as u32;
     let (group, trial, attempt) = (below(6), below(45), below(4));
     let seat = Some(SeatId(below(10)));
-    let kind = match below(18) {
+    let kind = match below(20) {
         0 => EventKind::Claimed { secret_hash: ["a", "b", ""][below(3) as usize].to_owned() },
         1 | 2 => EventKind::Left,
         3 => EventKind::Returned,
@@ -435,6 +366,8 @@ fn anything(driver: &mut Driver) -> (Option<SeatId>, EventKind) {
         14 => EventKind::Skipped { group, trial },
         15 => EventKind::Noted { text: "hm".to_owned() },
         16 => EventKind::Revealed { group },
+        17 => EventKind::MeasuresAgain,
+        18 => EventKind::Freed { seat: below(10), code: format!("FREE{events}") },
         _ => EventKind::Changed {
             group: (below(2) == 0).then_some(group),
             setting: ["ping", "loss", "player.2.ping", "nothing"][below(4) as usize].to_owned(),
@@ -573,9 +506,7 @@ fn random_histories_keep_order_finish_each_trial_once_end_and_fold_again() {
             driver.must(None, EventKind::Broken { group, trial, attempt, reason });
         }
         for seat in driver.study.seats() {
-            let found = Calibration { floor_ms: 3.0, ..Calibration::default() };
             driver.apply(Some(seat), EventKind::Returned);
-            driver.apply(Some(seat), EventKind::Calibrated(found));
         }
         driver.finish(3.0);
         assert!(

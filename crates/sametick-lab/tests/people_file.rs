@@ -80,6 +80,12 @@ const WRONG: &[(&str, &str)] = &[
          least = \"0 ms\"\nmost = \"90 ms\"\ncorrect = \"interval\"",
         "line 12, column 11: `interval` needs [people.intervals]",
     ),
+    (
+        "[people]\nconsent = \"?\"\n[people.intervals]\nsetting = \"ping\"\nstandard = \"0 ms\"\nask = \"?\"\n\
+         [people.staircase]\nsetting = \"ping\"\nstart = \"50 ms\"\nstep = \"10 ms\"\n\
+         least = \"0 ms\"\nmost = \"90 ms\"\ncorrect = \"hit\"",
+        "line 10, column 1: of two rounds a metric says nothing: correct = \"interval\" or \"answer 1 = yes\"",
+    ),
 ];
 
 #[test]

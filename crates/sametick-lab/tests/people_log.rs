@@ -5,8 +5,8 @@ mod common;
 use common::people::{Driver, Seeded};
 use common::{Folder, read};
 use sametick::Dice;
-use sametick_lab::people::{EventKind, SeatId, Stage, Telemetry, excluded, flags, power, result};
-use sametick_lab::people::{Line, Start};
+use sametick_lab::people::{Attempt, EventKind, Line, SeatId, Stage, Start, Telemetry};
+use sametick_lab::people::{excluded, flags, power};
 use sametick_lab::{
     Analysis, Experiment, Format, Library, Log, METRICS, Plan, Simulated, TrialLog, play, report,
 };
@@ -104,20 +104,21 @@ impl Played {
         let rows: TrialLog = play(&start.trial, &library, &carrier).expect("it is played");
         let began_us = self.driver.now_ms as i64 * 1_000;
         self.driver.now_ms += 4_000;
-        self.log.add_played(start, &rows, began_us).expect("it is logged");
         let people = self.experiment.people.as_ref().expect("people");
-        let mut names = Vec::new();
+        let (mut told, mut against) = (Vec::new(), Vec::new());
         for ((seat, _, _), asked) in start.seats.iter().zip(&start.asked) {
             let seconds: Vec<Telemetry> = (0..3).map(|n| telemetry(start, *seat, n)).collect();
-            self.log.add_telemetry(&seconds).expect("it is logged");
-            self.log.add_telemetry(&seconds).expect("twice is once");
             let found = flags(*asked, Line::achieved(&seconds), &seconds, people);
-            self.log.add_flags(trial, Some(*seat), &found).expect("it is logged");
-            names.extend(found.iter().map(|flag| flag.name.to_owned()));
+            against.extend(found.into_iter().map(|flag| (*seat, flag)));
+            told.extend(seconds);
         }
-        let right = result(&self.log, people, trial).expect("a result");
-        let kind = EventKind::Finished { group, trial, attempt, flags: names, result: right };
-        self.driver.must(None, kind);
+        self.log.add_telemetry(&told).expect("it is logged, and twice is once");
+        // Events are in the log in the order in which they happened.
+        self.keep_events();
+        let (rows, telemetry, flags) = (&rows, &told[..], &against[..]);
+        let attempt = Attempt { start, rows, began_us, telemetry, flags };
+        let (study, now_ms) = (&mut self.driver.study, self.driver.now_ms);
+        self.log.add_finished(study, now_ms, &attempt).expect("it is logged");
     }
 
     /// What is rated is what the ping was: 5 at 40 ms, less at 200 ms.
@@ -281,10 +282,87 @@ fn a_repeated_trial_replaces_its_rows_and_answers_and_keeps_its_telemetry() {
         1.0
     );
     assert_eq!(number(log, "SELECT asked_ms FROM sitting WHERE trial = 4"), 60.0);
+    let page = report(log, "again").expect("a report");
+    assert!(page.contains("Group 1 repeats 4: because"), "the report tells what was done and why");
     // And the same study is in a copy of the log, of which nothing is new.
     let copy = folder.file("copy.db");
     log.connection.execute("VACUUM INTO ?1", [copy.to_string_lossy()]).expect("a copy");
     assert_eq!(log.merge(&copy).expect("the same study"), 0);
+}
+
+#[test]
+fn no_trial_is_logged_that_the_study_does_not_count() {
+    let folder = Folder::new("people-count");
+    let mut played = Played::begin(&folder, STUDY, "study.db");
+    played.finish();
+    let (group, trial) = (1, 4);
+    played.driver.must(None, EventKind::Repeated { group, trial });
+    played.keep_events();
+    let of = |played: &Played, table: &str| {
+        let sql = format!("SELECT COUNT(*) FROM {table} WHERE trial = 4");
+        number(&played.log, &sql)
+    };
+    let tables = ["trial", "shot", "figure", "sitting", "trial_flag", "question"];
+    assert_eq!(tables.map(|table| of(&played, table)), [0.0, 0.0, 0.0, 0.0, 0.0, 1.0]);
+    assert_eq!(of(&played, "telemetry"), 3.0, "that of every attempt stays");
+    played.driver.must(None, EventKind::Skipped { group, trial });
+    played.keep_events();
+    assert_eq!(number(&played.log, "SELECT COUNT(*) FROM trial"), 15.0);
+    // An attempt that nobody plays leaves nothing: neither rows nor an event.
+    let events = number(&played.log, "SELECT COUNT(*) FROM event");
+    let trial = played.plan.trials[3].clone();
+    let (asked, seats, changed) = (Vec::new(), Vec::new(), Vec::new());
+    let start = Start { group, attempt: 1, trial, asked, seats, foreperiod_ms: 0, changed };
+    let rows = TrialLog::default();
+    let attempt = Attempt { start: &start, rows: &rows, began_us: 0, telemetry: &[], flags: &[] };
+    let refused = played.log.add_finished(&mut played.driver.study, 9_000_000, &attempt);
+    assert_eq!(refused.expect_err("nobody plays it").0, "this attempt is not being played");
+    assert_eq!(number(&played.log, "SELECT COUNT(*) FROM trial"), 15.0);
+    assert_eq!(number(&played.log, "SELECT COUNT(*) FROM event"), events);
+}
+
+#[test]
+fn targets_have_a_foreperiod_of_their_own_besides_that_of_people() {
+    let folder = Folder::new("people-targets");
+    let text = r#"
+question = "How fast is a target seen?"
+[settings]
+map = "corners"
+mode = "targets"
+players = 1
+duration = "2 s"
+warm_up = "1 s"
+targets = ["near"]
+foreperiod = "500 ms"
+[[target]]
+name = "near"
+distance = "8 m"
+[people]
+consent = "Agree?"
+foreperiod = ["1 s", "3 s"]
+"#;
+    let mut played = Played::begin(&folder, text, "study.db");
+    played.finish();
+    let of = |name: &str| {
+        number(&played.log, &format!("SELECT value FROM figure WHERE name = '{name}'"))
+    };
+    assert!((1_000.0..3_000.0).contains(&of("wait")), "{}", of("wait"));
+    assert!((400.0..700.0).contains(&of("foreperiod")), "{}", of("foreperiod"));
+    let pretrial = number(&played.log, "SELECT pretrial_duration FROM Trials");
+    assert_eq!(pretrial, of("foreperiod") / 1_000.0, "what FPSci means is the wait for targets");
+}
+
+#[test]
+fn rules_of_exclusion_hold_wherever_traces_are_and_a_damaged_file_is_told() {
+    let folder = Folder::new("people-elsewhere");
+    let mut played = Played::begin(&folder, STUDY, "study.db");
+    played.finish();
+    let set = "UPDATE experiment SET config = ?1";
+    let text = STUDY.replace("[settings]", "[settings]\ntrace = 'gone.txt'");
+    played.log.connection.execute(set, [text]).expect("another file");
+    assert_eq!(excluded(&played.log).expect("exclusions").len(), 2);
+    played.log.connection.execute(set, ["nonsense ["]).expect("another file");
+    assert!(excluded(&played.log).is_err(), "rules do not vanish");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use clap::Args;
 use sametick::secure::{ClientToken, SystemRandom};
 use sametick::{Dice, Model, Span};
 use sametick_arena::bot::Skill;
-use sametick_lab::content_named;
+use sametick_lab::content_recorded;
 use sametick_links::{Clock, Conditioned, UdpLink, peer_at};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -77,12 +77,16 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
 pub(crate) struct Grounds(Arc<Mutex<BTreeMap<u64, Arc<Shelf>>>>);
 
 impl Grounds {
-    fn find(&self, name: u64, map: Option<&str>) -> anyhow::Result<Arc<Shelf>> {
+    /// The game that a session tells of.
+    fn find(&self, played: &Value) -> anyhow::Result<Arc<Shelf>> {
+        let name = played["content"].as_str().unwrap_or_default();
+        let name = u64::from_str_radix(name, 16).context("it is not told what is played")?;
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(shelf) = known.get(&name) {
             return Ok(Arc::clone(shelf));
         }
-        let content = content_named(name, map).context("this map is not known here")?;
+        let content = content_recorded(name, &played.to_string(), played["map_text"].as_str());
+        let content = content.context("this map is not known here")?;
         let shelf = Arc::new(Shelf::of(content));
         shelf.first().ways();
         known.insert(name, Arc::clone(&shelf));
@@ -296,8 +300,7 @@ impl Attending {
         let player = self.player(&session)?;
         let stop = Stop::default();
         let told = stop.clone();
-        let map = session["matches"][0]["map_text"].as_str();
-        let grounds = self.grounds.find(content_of(&session)?, map)?;
+        let grounds = self.grounds.find(&session["matches"][0])?;
         let thread = std::thread::Builder::new()
             .name("player".into())
             .spawn(move || player.run(&grounds, &told))?;
@@ -324,11 +327,6 @@ impl Attending {
             let _ = playing.thread.join();
         }
     }
-}
-
-fn content_of(session: &Value) -> anyhow::Result<u64> {
-    let name = session["matches"][0]["content"].as_str().unwrap_or_default();
-    u64::from_str_radix(name, 16).context("it is not told what is played")
 }
 
 /// Whether a host is still being set up.

@@ -293,6 +293,7 @@ impl Host {
                 key,
                 content: content.name(),
                 title: content.map.title.clone(),
+                pause_seconds: f64::from(content.tuning.pause_seconds),
                 map_text: map_text(&start_map, &self.library),
                 achieved: BTreeMap::new(),
                 told: BTreeMap::new(),
@@ -380,7 +381,7 @@ fn map_text(map: &str, library: &Library) -> Option<String> {
     (!is_common).then(|| std::fs::read_to_string(library.folder.join(map)).ok())?
 }
 
-/// The table at which lines are measured: the first trial's rules, against targets.
+/// The table at which lines are measured: the first trial's rules, against the targets that every map has.
 fn calibration(
     plan: &Plan,
     library: &Library,
@@ -389,12 +390,14 @@ fn calibration(
 ) -> anyhow::Result<Calibration> {
     let mut trial: Trial = plan.trials.first().context("nothing is played")?.clone();
     let is_scene = trial.settings.text("play") == "scene";
-    for (name, value) in [("play", "match"), ("mode", "targets"), ("map", "corners")] {
+    let common = [("play", "match"), ("mode", "targets"), ("targets", ""), ("map", "corners")];
+    for (name, value) in common {
         if name == "map" && !is_scene {
             continue;
         }
         if let Some(row) = SETTINGS.iter().find(|row| row.name == name) {
-            let value = Value::Text(value.to_owned());
+            let value =
+                if value.is_empty() { Value::Unsaid } else { Value::Text(value.to_owned()) };
             trial.settings.assign(&Assignment { row, player: None, value, at: 0..0 });
         }
     }

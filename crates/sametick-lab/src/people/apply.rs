@@ -1,11 +1,15 @@
 //! The fold: what each event does to a study, and why some are refused.
 
+use super::chance::plain_code;
 use super::event::{CHARACTERS_MAX, Calibration, EVENTS_MAX, Event, EventKind, Refusal, SeatId};
 use super::live::{TOLD_MAX, words};
 use super::read::read_change;
 use super::stairs::Step;
 use super::study::{ATTEMPTS_MAX, Fate, Group, INTERVAL_NAMES, Seat, Study, WHICH};
 use super::table::{Correct, When};
+
+/// The most letters and digits of a code.
+const CODE_CHARACTERS_MAX: usize = 40;
 
 type Done = Result<(), Refusal>;
 
@@ -48,8 +52,10 @@ impl Study {
             return Err(Refusal::new("there is no such seat"));
         };
         let group = seat.group;
-        let is_playing = self.groups[group].playing.is_some();
-        if self.groups[group].declined.is_some() && !matches!(kind, EventKind::Left) {
+        // Whoever comes back to see that it is over is let in to see it.
+        let comes_or_goes =
+            matches!(kind, EventKind::Left | EventKind::Returned | EventKind::Claimed { .. });
+        if self.groups[group].declined.is_some() && !comes_or_goes {
             return Err(Refusal::new("this group's study is over"));
         }
         match kind {
@@ -69,10 +75,8 @@ impl Study {
                 let group = &mut self.groups[group];
                 (group.declined, group.playing) = (Some(id), None);
             }
-            EventKind::Calibrated(found) => {
-                calibrated(seat, found, is_playing)?;
-                self.look_at_floors(group);
-            }
+            EventKind::Calibrated(found) => return self.calibrated(id, found, now_ms),
+            EventKind::MeasuresAgain => return self.measures_again(id, now_ms),
             EventKind::Ready => return self.ready(id, now_ms),
             EventKind::Answered { trial, question, presented, answer } => {
                 return self.answered(id, *trial, *question, presented, answer);
@@ -80,6 +84,37 @@ impl Study {
             _ => return Err(Refusal::new("no participant does this")),
         }
         Ok(())
+    }
+
+    fn calibrated(&mut self, id: SeatId, found: &Calibration, now_ms: u64) -> Done {
+        match self.stage(id, now_ms) {
+            super::Stage::Calibration => {}
+            super::Stage::Consent { .. } => {
+                return Err(Refusal::new("it has not agreed to take part"));
+            }
+            _ => return Err(Refusal::again("it is measured already")),
+        }
+        if let Some(what) = found.wrong() {
+            return Err(Refusal::new(what));
+        }
+        let seat = &mut self.seats[id.0 as usize - 1];
+        seat.calibration = Some(found.clone());
+        let group = seat.group;
+        self.look_at_floors(group);
+        Ok(())
+    }
+
+    /// A line that was too slow may be better by now.
+    fn measures_again(&mut self, id: SeatId, now_ms: u64) -> Done {
+        match self.stage(id, now_ms) {
+            super::Stage::Refused { .. } => {
+                let seat = &mut self.seats[id.0 as usize - 1];
+                (seat.calibration, seat.refused) = (None, None);
+                Ok(())
+            }
+            super::Stage::Calibration => Err(Refusal::again("it is being measured")),
+            _ => Err(Refusal::new("only a line that was refused is measured again")),
+        }
     }
 
     fn ready(&mut self, id: SeatId, now_ms: u64) -> Done {
@@ -229,7 +264,7 @@ impl Study {
         let is_last_interval = self.interval(place) != Some(1);
         let break_every = self.people.break_every;
         let group = &mut self.groups[index];
-        group.playing = None;
+        (group.playing, group.broken) = (None, 0);
         group.fates[place] = Fate::Finished;
         group.again.retain(|again| *again != place);
         group.session = Some((session, number));
@@ -242,11 +277,7 @@ impl Study {
             .staircase
             .as_ref()
             .is_some_and(|staircase| matches!(staircase.correct, Correct::Metric(..)));
-        let is_standard = match &self.people.intervals {
-            Some(one) => one.is_standard(self.trial_at(&self.groups[index], place)),
-            None => false,
-        };
-        if let Some(result) = result.filter(|_| by_metric && !is_standard) {
+        if let Some(result) = result.filter(|_| by_metric) {
             self.climb(index, place, result > 0.5);
         }
         if is_last_interval {
@@ -262,6 +293,7 @@ impl Study {
         let is_second = self.interval(place) == Some(2);
         let group = &mut self.groups[index];
         group.playing = None;
+        group.broken += 1;
         if is_second && group.fates[place - 1] == Fate::Finished {
             group.fates[place - 1] = Fate::Open;
             group.again.retain(|again| *again != place && *again + 1 != place);
@@ -330,6 +362,7 @@ impl Study {
             EventKind::Changed { group, setting, value } => {
                 return self.changed(*group, setting, value);
             }
+            EventKind::Freed { seat, code } => return self.freed(SeatId(*seat), code),
             EventKind::Revealed { group } => {
                 let index = self.group_index(*group)?;
                 let group = &self.groups[index];
@@ -409,6 +442,7 @@ impl Study {
         }
         let pair = self.pair(place);
         let group = &mut self.groups[index];
+        group.broken = 0;
         for place in pair {
             if group.playing.is_some_and(|(playing, _)| playing == place) {
                 group.playing = None;
@@ -441,12 +475,42 @@ impl Study {
         Ok(())
     }
 
+    /// Whoever declined, never came back or cannot play is replaced; orders stay as they are.
+    fn freed(&mut self, id: SeatId, code: &str) -> Done {
+        let Some(seat) = self.seat(id) else { return Err(Refusal::new("there is no such seat")) };
+        let (index, place) = (seat.group, seat.place);
+        if seat.secret_hash.is_none() {
+            return Err(Refusal::again("nobody has this seat"));
+        }
+        if !self.is_fresh(index) {
+            return Err(Refusal::new("this group has played already"));
+        }
+        let plain = plain_code(code);
+        let is_taken = self.seat_of(code).is_some_and(|other| other != id);
+        if is_taken || !(1..=CODE_CHARACTERS_MAX).contains(&plain.chars().count()) {
+            return Err(Refusal::new("another seat has this code, or it is none"));
+        }
+        self.seats[id.0 as usize - 1] = Seat::new(code.to_owned(), index, place);
+        let group = &mut self.groups[index];
+        group.declined = group.declined.filter(|who| *who != id);
+        Ok(())
+    }
+
     fn group_index(&self, number: u32) -> Result<usize, Refusal> {
         let index = (number as usize).wrapping_sub(1);
         match self.groups.get(index) {
             Some(_) => Ok(index),
             None => Err(Refusal::new("there is no such group")),
         }
+    }
+
+    /// A trial's numbers, or those of both intervals, as far as they do not count as finished.
+    pub(crate) fn uncounted(&self, group: u32, trial: u32) -> Vec<u32> {
+        let group = (group as usize).checked_sub(1).and_then(|index| self.groups.get(index));
+        let Some(group) = group else { return Vec::new() };
+        let Some(place) = self.place_of(group, trial) else { return Vec::new() };
+        let pair = self.pair(place).into_iter().filter(|at| group.fates[*at] != Fate::Finished);
+        pair.map(|place| self.trial_at(group, place).number).collect()
     }
 
     fn place_of(&self, group: &Group, trial: u32) -> Option<usize> {
@@ -469,21 +533,11 @@ fn claimed(seat: &mut Seat, secret_hash: &str) -> Done {
             false => Err(Refusal::new("somebody else is at this seat")),
         };
     }
+    // Another browser is another machine, or another line.
+    if seat.secret_hash.as_deref().is_some_and(|known| known != secret_hash) {
+        (seat.calibration, seat.refused) = (None, None);
+    }
     seat.secret_hash = Some(secret_hash.to_owned());
     seat.is_here = true;
-    Ok(())
-}
-
-fn calibrated(seat: &mut Seat, found: &Calibration, is_playing: bool) -> Done {
-    if seat.consent != Some(true) {
-        return Err(Refusal::new("it has not agreed to take part"));
-    }
-    if is_playing {
-        return Err(Refusal::new("it is playing"));
-    }
-    if let Some(what) = found.wrong() {
-        return Err(Refusal::new(what));
-    }
-    seat.calibration = Some(found.clone());
     Ok(())
 }

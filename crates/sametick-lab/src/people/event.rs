@@ -43,6 +43,8 @@ pub enum EventKind {
     Declined,
     /// What its machine and its line are.
     Calibrated(Calibration),
+    /// Its line was refused, and it is measured once more.
+    MeasuresAgain,
     /// It is ready for the next trial.
     Ready,
     /// A trial began.
@@ -121,6 +123,13 @@ pub enum EventKind {
         /// As a file has it, without quotes; empty takes the change back.
         value: String,
     },
+    /// The experimenter gave a seat to somebody else, before its group had finished anything.
+    Freed {
+        /// Which.
+        seat: u32,
+        /// What it is joined with from now on.
+        code: String,
+    },
     /// The experimenter looked at the condition behind a letter.
     Revealed {
         /// Whose.
@@ -139,6 +148,7 @@ impl EventKind {
                 | Self::Skipped { .. }
                 | Self::Noted { .. }
                 | Self::Changed { .. }
+                | Self::Freed { .. }
                 | Self::Revealed { .. }
         )
     }
@@ -153,6 +163,7 @@ impl EventKind {
                 | Self::Consented
                 | Self::Declined
                 | Self::Calibrated(_)
+                | Self::MeasuresAgain
                 | Self::Ready
                 | Self::Answered { .. }
         )

@@ -26,13 +26,17 @@ impl Excluded {
     }
 }
 
-/// The `[people]` of the experiment that a log holds. Paths that lead nowhere from here do not matter to it.
+/// The `[people]` of the experiment that a log holds, wherever its maps and traces are now. A log in which people sit
+/// and whose file cannot be read is an error: rules of exclusion must not vanish.
 pub(crate) fn people_of(log: &Log) -> Result<Option<(Experiment, People)>, LogError> {
     let sql = "SELECT config, is_quick FROM experiment";
     let (config, is_quick): (String, bool) =
         log.connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let experiment = Experiment::read(&config, ".".as_ref(), is_quick).ok();
-    Ok(experiment.and_then(|one| one.people.clone().map(|people| (one, people))))
+    match Experiment::read_again(&config, is_quick) {
+        Ok(one) => Ok(one.people.clone().map(|people| (one, people))),
+        Err(_) if log.codes()?.is_empty() => Ok(None),
+        Err(wrong) => Err(LogError(format!("the experiment of the log cannot be read: {wrong}"))),
+    }
 }
 
 /// All that the analysis of a log leaves out.
@@ -60,7 +64,9 @@ pub fn excluded(log: &Log) -> Result<Vec<Excluded>, LogError> {
 /// Those who agreed at first and withdrew later.
 fn withdrawn(log: &Log) -> Result<Vec<Excluded>, LogError> {
     let sql = "SELECT DISTINCT s.participant FROM event e JOIN seat s ON s.seat = e.seat \
-               WHERE e.kind = 'declined' AND s.participant IN (SELECT participant FROM trial)";
+               WHERE e.kind = 'declined' AND s.participant IN (SELECT participant FROM trial) \
+               AND NOT EXISTS (SELECT 1 FROM event f WHERE f.kind = 'freed' AND f.number > e.number \
+               AND json_extract(f.detail, '$.seat') = e.seat)";
     let mut statement = log.connection.prepare(sql)?;
     let numbers = statement.query_map([], |row| row.get(0))?;
     let out = |number| Excluded {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 const HIDDEN_MS_MAX: f64 = 100.0;
 /// Browsers draw once a second or less in the background.
 const THROTTLED_FRAMES_MAX: u32 = 2;
-/// So many seconds may be missing: the first and the last are not whole.
+/// So many seconds may be missing among those that a page told of.
 const SILENT_SECONDS_MAX: u32 = 1;
 
 /// One second of a participant's page.
@@ -86,11 +86,12 @@ pub fn flags(asked: Line, achieved: Line, telemetry: &[Telemetry], people: &Peop
         (Some(asked), None) => flag("ping", format!("asked {asked:.0} ms, nothing was measured")),
         _ => {}
     }
-    if let (Some(asked), Some(achieved)) = (asked.loss, achieved.loss) {
-        let (asked, achieved) = (100.0 * asked, 100.0 * achieved);
-        if (asked - achieved).abs() > people.tolerance_loss {
+    match (asked.loss.map(|share| 100.0 * share), achieved.loss.map(|share| 100.0 * share)) {
+        (Some(asked), Some(achieved)) if (asked - achieved).abs() > people.tolerance_loss => {
             flag("loss", format!("asked {asked:.1} %, achieved {achieved:.1} %"));
         }
+        (Some(asked), None) => flag("loss", format!("asked {asked:.1} %, nothing was measured")),
+        _ => {}
     }
     let frames: f64 = telemetry.iter().map(|second| f64::from(second.frames)).sum();
     let weighed = telemetry.iter().map(|second| second.frame_ms_95 * f64::from(second.frames));

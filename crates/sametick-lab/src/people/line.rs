@@ -1,6 +1,6 @@
 //! What a line is asked for, and what it achieved: a round trip and a loss.
 
-use crate::play::{asked, conditions};
+use crate::play::{asked, conditions, says_delay};
 use crate::settings::Settings;
 use crate::value::Value;
 use std::path::Path;
@@ -21,22 +21,27 @@ impl Line {
         let (Some(up), Some(down)) = (way(true), way(false)) else { return Self::default() };
         let (up, down) = (asked(&up), asked(&down));
         Self {
-            ping_ms: says(settings, player, &DELAYS).then_some(up.0 + down.0),
-            loss: says(settings, player, &LOSSES).then_some((up.1 + down.1) / 2.0),
+            ping_ms: says_delay(settings, player, 0.0).then_some(up.0 + down.0),
+            loss: says_loss(settings, player).then_some((up.1 + down.1) / 2.0),
         }
     }
 
-    /// The shortest round trip that a player's line must be capable of, without jitter.
+    /// The shortest round trip that a player's line must be capable of in a trial. Jitter and traces come on top of it:
+    /// a line's own time is taken from its delay alone.
     pub(crate) fn least_ms(settings: &Settings, folder: &Path, player: u32) -> Option<f64> {
-        let way = |is_up| conditions(settings, folder, player, is_up, 0.0).ok();
-        let ms = way(true)?.delay.as_millis_f64() + way(false)?.delay.as_millis_f64();
-        says(settings, player, &DELAYS).then_some(ms)
+        let ms = |at_ms: f64| {
+            let way = |is_up| conditions(settings, folder, player, is_up, at_ms).ok();
+            let ms = way(true)?.delay.as_millis_f64() + way(false)?.delay.as_millis_f64();
+            says_delay(settings, player, at_ms).then_some(ms)
+        };
+        // Between these moments a line stays as it is, or goes straight from one to the next.
+        let ends = settings.changes.iter().flat_map(|one| [one.at_ms, one.at_ms + one.over_ms]);
+        [0.0].into_iter().chain(ends).filter_map(ms).min_by(f64::total_cmp)
     }
 }
 
-const DELAYS: [&str; 4] = ["profile", "ping", "delay_up", "delay_down"];
 const LOSSES: [&str; 4] = ["profile", "loss", "loss_up", "loss_down"];
 
-fn says(settings: &Settings, player: u32, names: &[&'static str]) -> bool {
-    names.iter().any(|name| *settings.value_of(player, name) != Value::Unsaid)
+fn says_loss(settings: &Settings, player: u32) -> bool {
+    LOSSES.iter().any(|name| *settings.value_of(player, name) != Value::Unsaid)
 }

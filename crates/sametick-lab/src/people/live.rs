@@ -8,8 +8,10 @@ use serde_json::{Value as Json, json};
 
 /// How many events are told.
 pub(crate) const TOLD_MAX: usize = 50;
+/// A trial that was broken off so often, one after the other, is told.
+const BROKEN_TOLD: u32 = 2;
 /// What lies between two trials, as a guess, in seconds: reading, answering, getting ready.
-const BETWEEN_SECONDS: f64 = 8.0;
+pub(crate) const BETWEEN_SECONDS: f64 = 8.0;
 
 impl Study {
     /// What the experimenter's page shows of everyone, without telemetry. Scores are not in it, and conditions only as
@@ -52,8 +54,10 @@ impl Study {
             "group": seat.group + 1,
             "role": part.and_then(|(_, role)| role),
             "is_here": seat.is_here,
+            "can_be_freed": seat.secret_hash.is_some() && self.is_fresh(seat.group),
             "state": self.state(id, seat, group, now_ms),
             "trial": trial.as_ref().map(|trial| trial.number),
+            "last": group.session.as_ref().map(|(_, number)| *number),
             "place": trial.as_ref().map(|trial| trial.place),
             "of": group.trials.len(),
             "letter": trial.as_ref().map(|trial| self.conditions[trial.condition].0.clone()),
@@ -103,6 +107,10 @@ impl Study {
             if group.declined.is_some() {
                 found.push(format!("Group {}: somebody does not take part.", index + 1));
             }
+            if group.broken >= BROKEN_TOLD {
+                let times = group.broken;
+                found.push(format!("Group {}: its trial was broken off {times} times.", index + 1));
+            }
         }
         found
     }
@@ -150,6 +158,7 @@ pub(crate) fn words(event: &Event) -> String {
         EventKind::Consented => "agreed".to_owned(),
         EventKind::Declined => "does not take part".to_owned(),
         EventKind::Calibrated(found) => format!("calibrated, floor {:.0} ms", found.floor_ms),
+        EventKind::MeasuresAgain => "is measured again".to_owned(),
         EventKind::Ready => "is ready".to_owned(),
         EventKind::Started { group, trial, attempt: 1 } => format!("Group {group} began {trial}"),
         EventKind::Started { group, trial, attempt } => {
@@ -177,6 +186,7 @@ pub(crate) fn words(event: &Event) -> String {
                 value => format!("Changed {setting}{whose} to {value}"),
             }
         }
+        EventKind::Freed { seat, .. } => format!("Gave seat P{seat:02} to somebody else"),
         EventKind::Revealed { group } => format!("Looked at the condition of group {group}"),
     };
     format!("{who}{what}{why}")

@@ -16,6 +16,20 @@ use serde_json::{Value as Json, json};
 /// The tables of a trial that its next attempt does not replace.
 const KEPT: [&str; 2] = ["telemetry", "question"];
 
+/// An attempt at a trial that was played to its end.
+pub struct Attempt<'a> {
+    /// What was played, by whom.
+    pub start: &'a Start,
+    /// What is logged of it.
+    pub rows: &'a TrialLog,
+    /// When that began, in microseconds since 1970.
+    pub began_us: i64,
+    /// What pages told of it.
+    pub telemetry: &'a [Telemetry],
+    /// What is to be said against it, and whose page or line it is said of; no flag of a seat twice.
+    pub flags: &'a [(SeatId, Flag)],
+}
+
 impl Log {
     /// The study of a log: a new one with codes that are drawn and logged, or the one that was begun, where it stopped.
     /// What was being played then is still in [`Study::playing`]: break it.
@@ -71,27 +85,53 @@ impl Log {
 
     /// Writes an event that a study has taken in; an answer also as such.
     pub fn add_event(&self, study: &Study, event: &Event) -> Result<(), LogError> {
+        self.whole(|log| log.insert_event(study, event))
+    }
+
+    fn insert_event(&self, study: &Study, event: &Event) -> Result<(), LogError> {
         let mut detail = serde_json::to_value(&event.kind).unwrap_or(Json::Null);
         let kind = match detail.as_object_mut().and_then(|object| object.remove("kind")) {
             Some(Json::String(kind)) => kind,
             _ => return Err(LogError("an event has a kind".to_owned())),
         };
-        self.whole(|log| {
-            let sql = "SELECT COALESCE(MAX(number), 0) + 1 FROM event";
-            let number: i64 = log.connection.query_row(sql, [], |row| row.get(0))?;
-            log.insert(
-                "event",
-                vec![
-                    Cell::Integer(number),
-                    Cell::Integer(event.at_ms.min(i64::MAX as u64 / 1_000) as i64 * 1_000),
-                    maybe(event.seat.map(|seat| seat.0)),
-                    text(&kind),
-                    text(&detail.to_string()),
-                    text(&event.why),
-                ],
-            )?;
-            log.insert_answer(study, event)
-        })
+        let sql = "SELECT COALESCE(MAX(number), 0) + 1 FROM event";
+        let number: i64 = self.connection.query_row(sql, [], |row| row.get(0))?;
+        self.insert(
+            "event",
+            vec![
+                Cell::Integer(number),
+                Cell::Integer(event.at_ms.min(i64::MAX as u64 / 1_000) as i64 * 1_000),
+                maybe(event.seat.map(|seat| seat.0)),
+                text(&kind),
+                text(&detail.to_string()),
+                text(&event.why),
+            ],
+        )?;
+        if let EventKind::Freed { seat, code } = &event.kind {
+            let sql = "UPDATE seat SET code = ?1 WHERE seat = ?2";
+            self.connection.execute(sql, (code, seat))?;
+        }
+        if let EventKind::Repeated { group, trial }
+        | EventKind::Skipped { group, trial }
+        | EventKind::Broken { group, trial, .. } = event.kind
+        {
+            for number in study.uncounted(group, trial) {
+                self.delete_rows(number)?;
+            }
+        }
+        Ok(self.insert_answer(study, event)?)
+    }
+
+    /// Takes away what is logged of a trial that counts no more, but for its telemetry.
+    fn delete_rows(&self, number: u32) -> rusqlite::Result<()> {
+        for table in crate::schema::TABLES {
+            if table.columns[0].0 == "trial" && !KEPT.contains(&table.name) {
+                let sql = format!("DELETE FROM {} WHERE trial = ?1", table.name);
+                self.connection.execute(&sql, [number])?;
+            }
+        }
+        let sql = "DELETE FROM question WHERE trial = ?1 AND after = 'trial'";
+        self.connection.execute(sql, [number]).map(|_| ())
     }
 
     fn insert_answer(&self, study: &Study, event: &Event) -> rusqlite::Result<()> {
@@ -165,96 +205,101 @@ impl Log {
 
     /// Writes seconds of pages; a second that is there already stays.
     pub fn add_telemetry(&self, rows: &[Telemetry]) -> Result<(), LogError> {
-        self.whole(|log| {
-            for row in rows {
-                let sql = "SELECT COUNT(*) FROM telemetry WHERE trial = ?1 AND attempt = ?2 AND \
-                           seat = ?3 AND second = ?4";
-                let key = [row.trial, row.attempt, row.seat.0, row.second];
-                let known = log.connection.prepare_cached(sql)?.query_row(key, |row| row.get(0));
-                if known.unwrap_or(0_i64) > 0 {
-                    continue;
-                }
-                log.insert(
-                    "telemetry",
-                    vec![
-                        integer(row.trial),
-                        integer(row.attempt),
-                        integer(row.seat.0),
-                        integer(row.second),
-                        integer(row.frames),
-                        Cell::Real(row.frame_ms),
-                        Cell::Real(row.frame_ms_95),
-                        Cell::Real(row.hidden_ms),
-                        flag(row.is_focused),
-                        real(row.ping_ms),
-                        real(row.loss),
-                        integer(row.inputs),
-                    ],
-                )?;
+        self.whole(|log| Ok(log.insert_telemetry(rows)?))
+    }
+
+    fn insert_telemetry(&self, rows: &[Telemetry]) -> rusqlite::Result<()> {
+        for row in rows {
+            let sql = "SELECT COUNT(*) FROM telemetry WHERE trial = ?1 AND attempt = ?2 AND \
+                       seat = ?3 AND second = ?4";
+            let key = [row.trial, row.attempt, row.seat.0, row.second];
+            let known = self.connection.prepare_cached(sql)?.query_row(key, |row| row.get(0));
+            if known.unwrap_or(0_i64) > 0 {
+                continue;
             }
-            Ok(())
+            self.insert(
+                "telemetry",
+                vec![
+                    integer(row.trial),
+                    integer(row.attempt),
+                    integer(row.seat.0),
+                    integer(row.second),
+                    integer(row.frames),
+                    Cell::Real(row.frame_ms),
+                    Cell::Real(row.frame_ms_95),
+                    Cell::Real(row.hidden_ms),
+                    flag(row.is_focused),
+                    real(row.ping_ms),
+                    real(row.loss),
+                    integer(row.inputs),
+                ],
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Writes the attempt at a trial that was played to its end, in the place of an earlier one if there is one: its
+    /// rows, its number, how long it waited, who sat where, what pages told, what is to be said against it and what the
+    /// experimenter changed. The study takes in that it is finished, and that is logged too: all of it or nothing, so
+    /// that no trial is logged that the study does not count. An attempt that is not being played is an error.
+    pub fn add_finished(
+        &self,
+        study: &mut Study,
+        at_ms: u64,
+        attempt: &Attempt<'_>,
+    ) -> Result<(), LogError> {
+        let start = attempt.start;
+        self.whole(|log| {
+            log.insert_played(start, attempt.rows, attempt.began_us)?;
+            log.insert_telemetry(attempt.telemetry)?;
+            let number = start.trial.number;
+            for (seat, one) in attempt.flags {
+                let (who, detail) = (integer(seat.0), text(&one.detail));
+                log.insert("trial_flag", vec![integer(number), who, text(one.name), detail])?;
+            }
+            let told = attempt.flags.iter();
+            let told =
+                told.map(|(seat, one)| format!("P{:02} {}: {}", seat.0, one.name, one.detail));
+            let kind = EventKind::Finished {
+                group: start.group,
+                trial: number,
+                attempt: start.attempt,
+                flags: told.collect(),
+                result: result(log, &study.people, number)?,
+            };
+            let event = Event { at_ms, seat: None, kind, why: String::new() };
+            study.apply(&event).map_err(|refusal| LogError(refusal.what))?;
+            log.insert_event(study, &event)
         })
     }
 
-    /// Writes the attempt at a trial that was played to its end, in the place of an earlier one if there is one; with
-    /// it its number, how long it waited, who sat where, and what the experimenter changed.
-    pub fn add_played(
-        &self,
-        start: &Start,
-        rows: &TrialLog,
-        began_us: i64,
-    ) -> Result<(), LogError> {
+    fn insert_played(&self, start: &Start, rows: &TrialLog, began_us: i64) -> Result<(), LogError> {
         let number = start.trial.number;
-        self.whole(|log| {
-            for table in crate::schema::TABLES {
-                if table.columns[0].0 == "trial" && !KEPT.contains(&table.name) {
-                    let sql = format!("DELETE FROM {} WHERE trial = ?1", table.name);
-                    log.connection.execute(&sql, [number])?;
-                }
-            }
-            let sql = "DELETE FROM question WHERE trial = ?1 AND after = 'trial'";
-            log.connection.execute(sql, [number])?;
-            log.insert_trial(&start.trial, rows, Some(began_us))?;
-            log.insert_rows(&start.trial, rows)?;
-            let wait = start.foreperiod_ms as f64;
-            for (name, value) in [("attempt", f64::from(start.attempt)), ("foreperiod", wait)] {
-                log.insert("figure", vec![integer(number), text(name), Cell::Real(value)])?;
-            }
-            for ((seat, player, role), asked) in start.seats.iter().zip(&start.asked) {
-                let role = role.as_ref().map_or(Cell::Null, |role| text(role));
-                let (ping, loss) = (real(asked.ping_ms), real(asked.loss));
-                let who = [integer(seat.0), integer(*player), role, ping, loss];
-                let cells = [integer(number)].into_iter().chain(who);
-                log.insert("sitting", cells.collect())?;
-            }
-            if !start.changed.is_empty() {
-                let detail = text(&start.changed.join(", "));
-                log.insert(
-                    "trial_flag",
-                    vec![integer(number), integer(0), text("changed"), detail],
-                )?;
-            }
-            Ok(())
-        })
-    }
-
-    /// Writes what is to be said against a trial: after [`Log::add_played`], which takes away what was said before.
-    pub fn add_flags(
-        &self,
-        trial: u32,
-        seat: Option<SeatId>,
-        flags: &[Flag],
-    ) -> Result<(), LogError> {
-        let seat = seat.map_or(0, |seat| seat.0);
-        self.whole(|log| {
-            for one in flags {
-                let sql = "DELETE FROM trial_flag WHERE trial = ?1 AND seat = ?2 AND flag = ?3";
-                log.connection.execute(sql, (trial, seat, one.name))?;
-                let cells = vec![integer(trial), integer(seat), text(one.name), text(&one.detail)];
-                log.insert("trial_flag", cells)?;
-            }
-            Ok(())
-        })
+        self.delete_rows(number)?;
+        self.insert_trial(&start.trial, rows, Some(began_us))?;
+        self.insert_rows(&start.trial, rows)?;
+        // Targets have a foreperiod of their own, from the start of the round.
+        let asked = start.foreperiod_ms as f64;
+        let is_measured = rows.figures.iter().any(|(name, _)| *name == "wait");
+        let mut figures = vec![("attempt", f64::from(start.attempt)), ("asked_wait", asked)];
+        // Where nobody is waited for it is what was asked.
+        figures.extend((!is_measured).then_some(("wait", asked)));
+        for (name, value) in figures {
+            self.insert("figure", vec![integer(number), text(name), Cell::Real(value)])?;
+        }
+        for ((seat, player, role), asked) in start.seats.iter().zip(&start.asked) {
+            let role = role.as_ref().map_or(Cell::Null, |role| text(role));
+            let (ping, loss) = (real(asked.ping_ms), real(asked.loss));
+            let who = [integer(seat.0), integer(*player), role, ping, loss];
+            let cells = [integer(number)].into_iter().chain(who);
+            self.insert("sitting", cells.collect())?;
+        }
+        if !start.changed.is_empty() {
+            let detail = text(&start.changed.join(", "));
+            let cells = vec![integer(number), integer(0), text("changed"), detail];
+            self.insert("trial_flag", cells)?;
+        }
+        Ok(())
     }
 
     /// What of two logs of people cannot be joined.
@@ -274,14 +319,14 @@ impl Log {
     }
 
     /// All of it or nothing.
-    fn whole(&self, write: impl FnOnce(&Self) -> rusqlite::Result<()>) -> Result<(), LogError> {
+    fn whole(&self, write: impl FnOnce(&Self) -> Result<(), LogError>) -> Result<(), LogError> {
         self.connection.execute_batch("BEGIN IMMEDIATE")?;
         match write(self) {
             Ok(()) => Ok(self.connection.execute_batch("COMMIT")?),
             Err(error) => {
                 // The first error is the one to tell.
                 let _ = self.connection.execute_batch("ROLLBACK");
-                Err(error.into())
+                Err(error)
             }
         }
     }

@@ -54,7 +54,7 @@ pub use event::{CHARACTERS_MAX, Calibration, EVENTS_MAX, Event, EventKind, Refus
 pub use exclude::{Excluded, excluded};
 pub use flags::{Flag, Telemetry, flags};
 pub use line::Line;
-pub use log::{WHICH_INTERVAL, result};
+pub use log::{Attempt, WHICH_INTERVAL, result};
 pub use power::{Power, power};
 pub(crate) use report::section;
 pub use stage::{Asked, Stage, Start};

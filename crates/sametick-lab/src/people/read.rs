@@ -338,6 +338,11 @@ fn staircase(
         return Err(wrong(what.to_owned()));
     }
     let correct = correct(&scan, people)?;
+    if matches!(correct, Correct::Metric(..)) && people.intervals.is_some() {
+        let what =
+            "of two rounds a metric says nothing: correct = \"interval\" or \"answer 1 = yes\"";
+        return Err(wrong(what.to_owned()));
+    }
     if !matches!(correct, Correct::Metric(..)) && people.group > 1 {
         return Err(wrong("a staircase by answers is for one person: group = 1".to_owned()));
     }

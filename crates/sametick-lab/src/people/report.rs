@@ -1,6 +1,8 @@
 //! The report's part on people: who took part, what lines and pages did, what was left out, what was answered.
 
+use super::event::{Event, EventKind};
 use super::exclude::excluded;
+use super::live::words;
 use super::study::Study;
 use super::table::{People, QuestionKind};
 use crate::analysis::{Analysis, estimate};
@@ -25,6 +27,7 @@ pub(crate) fn section(log: &Log, experiment: &Experiment) -> Result<String, LogE
     page.push_str(&left_out(log)?);
     page.push_str(&flagged(log)?);
     page.push_str(&taking_part(log, people)?);
+    page.push_str(&acts(log)?);
     page.push_str(&told_apart(log, people)?);
     page.push_str(&thresholds(log, experiment, people)?);
     page.push_str(&answers(log, people)?);
@@ -158,7 +161,9 @@ fn taking_part(log: &Log, people: &People) -> Result<String, LogError> {
                json_extract(e.detail, '$.refresh_hz'), json_extract(e.detail, '$.width'), \
                json_extract(e.detail, '$.height'), json_extract(e.detail, '$.road'), \
                (SELECT COUNT(*) FROM sitting i JOIN trial t ON t.trial = i.trial WHERE i.seat = s.seat), \
-               EXISTS (SELECT 1 FROM event d WHERE d.seat = s.seat AND d.kind = 'declined') \
+               EXISTS (SELECT 1 FROM event d WHERE d.seat = s.seat AND d.kind = 'declined' AND NOT EXISTS \
+               (SELECT 1 FROM event f WHERE f.kind = 'freed' AND f.number > d.number \
+               AND json_extract(f.detail, '$.seat') = d.seat)) \
                FROM seat s LEFT JOIN c ON c.seat = s.seat LEFT JOIN event e ON e.number = c.number ORDER BY s.seat";
     let found = rows(log, sql, &|row| {
         let size = match (row.get::<_, Option<i64>>(4)?, row.get::<_, Option<i64>>(5)?) {
@@ -188,6 +193,25 @@ fn taking_part(log: &Log, people: &People) -> Result<String, LogError> {
          {unit}</p><details><summary>one by one</summary>{}</details>\n",
         found.len(),
         table(&heads, &found)
+    ))
+}
+
+/// What the experimenter did and why, and what was broken off: the history that numbers alone do not tell.
+fn acts(log: &Log) -> Result<String, LogError> {
+    let is_told = |event: &Event| {
+        event.kind.is_experimenters() || matches!(event.kind, EventKind::Broken { .. })
+    };
+    let events: Vec<Event> = log.events()?.into_iter().filter(is_told).collect();
+    let Some(first) = events.first().map(|event| event.at_ms) else { return Ok(String::new()) };
+    let cells = |event: &Event| {
+        let minutes = event.at_ms.saturating_sub(first) as f64 / 60_000.0;
+        vec![format!("{minutes:.1}"), words(event)]
+    };
+    let found: Vec<Vec<String>> = events.iter().map(cells).collect();
+    Ok(format!(
+        "<h2>Interventions</h2><p>What the experimenter did and why, and what was broken off.</p>\
+         <details><summary>one by one</summary>{}</details>\n",
+        table(&["minutes from the first", "what, and why"], &found)
     ))
 }
 

@@ -5,7 +5,7 @@ use super::event::{Calibration, SeatId};
 use super::line::Line;
 use super::stage::{Asked, Stage, Start};
 use super::stairs::Stairs;
-use super::table::{People, QuestionKind};
+use super::table::{People, QuestionKind, Staircase};
 use crate::experiment::Experiment;
 use crate::plan::{Plan, Trial};
 use crate::settings::Assignment;
@@ -59,6 +59,8 @@ pub(crate) struct Group {
     pub(crate) turns: Vec<u32>,
     /// Those that come before all others: repeated ones.
     pub(crate) again: VecDeque<usize>,
+    /// How often what is next was broken off, one after the other.
+    pub(crate) broken: u32,
     /// What is being played: its place among the group's trials, and which attempt.
     pub(crate) playing: Option<(usize, u32)>,
     /// How many were finished since the last break.
@@ -120,18 +122,8 @@ impl Study {
             return Err("two seats have the same code, or one has none".to_owned());
         }
         let size = people.group as usize;
-        let seats = codes.into_iter().enumerate().map(|(index, code)| Seat {
-            code,
-            group: index / size,
-            place: index % size,
-            secret_hash: None,
-            is_here: false,
-            consent: None,
-            calibration: None,
-            is_ready: false,
-            owed: VecDeque::new(),
-            refused: None,
-        });
+        let seats = codes.into_iter().enumerate();
+        let seats = seats.map(|(index, code)| Seat::new(code, index / size, index % size));
         let mut groups = Vec::new();
         for number in 1..=experiment.participants {
             let own = plan.trials.iter().enumerate();
@@ -225,6 +217,12 @@ impl Study {
         self.seats().all(|seat| matches!(self.stage(seat, u64::MAX), Stage::Thanks { .. }))
     }
 
+    /// Whether a group has finished nothing and plays nothing, so that others may still sit there.
+    pub(crate) fn is_fresh(&self, index: usize) -> bool {
+        let group = &self.groups[index];
+        group.session.is_none() && group.playing.is_none()
+    }
+
     /// The staircases of a group by condition, from 0.
     pub fn stairs(&self, group: u32) -> Option<&BTreeMap<usize, Stairs>> {
         Some(&self.groups.get((group as usize).checked_sub(1)?)?.stairs)
@@ -272,12 +270,17 @@ impl Study {
         &self.trials[group.trials[place]]
     }
 
+    /// The staircase that rules a trial: none rules the standard of two intervals.
+    fn staircase_of(&self, trial: &Trial) -> Option<&Staircase> {
+        let is_standard = self.people.intervals.as_ref().is_some_and(|one| one.is_standard(trial));
+        self.people.staircase.as_ref().filter(|_| !is_standard)
+    }
+
     /// A trial with all that holds now: a staircase's level, then the experimenter's changes.
     pub(crate) fn trial_now(&self, group: usize, place: usize) -> Trial {
         let of = &self.groups[group];
         let mut trial = self.trial_at(of, place).clone();
-        let is_standard = self.people.intervals.as_ref().is_some_and(|one| one.is_standard(&trial));
-        if let Some(staircase) = self.people.staircase.as_ref().filter(|_| !is_standard) {
+        if let Some(staircase) = self.staircase_of(&trial) {
             let stairs = of.stairs.get(&self.stairs_key(of, place));
             let level = stairs.map_or(staircase.start(), |stairs| stairs.level(staircase));
             let value = Value::Number(level);
@@ -476,7 +479,7 @@ impl Study {
         let left = left.map(|(place, _)| place).filter(|place| !self.is_passed(group, *place));
         let asked = left.filter_map(|place| {
             let mut trial = self.trial_now(index, place);
-            if let Some(staircase) = &self.people.staircase {
+            if let Some(staircase) = self.staircase_of(self.trial_at(group, place)) {
                 let value = Value::Number(staircase.least);
                 trial.settings.assign(&Assignment { value, ..staircase.setting.clone() });
             }
@@ -500,6 +503,24 @@ impl Study {
             }
         }
         text
+    }
+}
+
+impl Seat {
+    /// One that nobody has.
+    pub(crate) fn new(code: String, group: usize, place: usize) -> Self {
+        Self {
+            code,
+            group,
+            place,
+            secret_hash: None,
+            is_here: false,
+            consent: None,
+            calibration: None,
+            is_ready: false,
+            owed: VecDeque::new(),
+            refused: None,
+        }
     }
 }
 
@@ -528,6 +549,7 @@ impl Group {
             turns,
             trials,
             again: VecDeque::new(),
+            broken: 0,
             playing: None,
             since_break: 0,
             break_until_ms: 0,

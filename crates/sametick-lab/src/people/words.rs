@@ -1,13 +1,11 @@
 //! What a file says of people, in the words of `lab check`.
 
+use super::live::BETWEEN_SECONDS;
 use super::table::{Correct, Design, People, When};
 use crate::experiment::Experiment;
 use crate::plan::Plan;
 use crate::value::Plain;
 use std::fmt::Write;
-
-/// What lies between two trials, as a guess, in seconds: reading, answering, getting ready.
-const BETWEEN_SECONDS: f64 = 8.0;
 
 impl People {
     /// What will happen, and what is out of balance, a line each.
@@ -62,8 +60,10 @@ impl People {
     }
 
     fn explain_balance(&self, text: &mut String, experiment: &Experiment, plan: &Plan) {
-        let conditions = plan.conditions.len() as u32;
-        if self.design == Design::Between && !experiment.participants.is_multiple_of(conditions) {
+        // Of each session by itself, as they are dealt; the standard of two intervals is met by all.
+        let counts = experiment.sessions.iter().map(|session| session.conditions.len() as u32);
+        let uneven = counts.filter(|count| !experiment.participants.is_multiple_of(*count)).max();
+        if let Some(conditions) = uneven.filter(|_| self.design == Design::Between) {
             let _ = writeln!(text, "  not balanced: {conditions} conditions want as many groups");
         }
         let repetitions = experiment.repetitions;

@@ -106,12 +106,15 @@ pub fn play_live(
 ) -> Result<Ended, String> {
     let begun = std::time::Instant::now();
     let mut play = Match::new(trial, library, carrier, Some((door, people)))?;
-    let broken = play.run_live(foreperiod, watch)?;
+    let (waited_ms, broken) = play.run_live(foreperiod, watch)?;
+    // Before the goodbye: until everyone has heard it they go on playing, and that is no part of the trial.
+    let played = play.finish()?;
     play.say_goodbye()?;
     if let Some(why) = broken {
         return Ok(Ended::Broken(why));
     }
-    let mut played = play.finish()?;
+    let mut played = played;
+    played.log.figures.push(("wait", waited_ms));
     played.log.wall_ms = begun.elapsed().as_secs_f64() * 1000.0;
     Ok(Ended::Played(Box::new(played.log), played.recording.unwrap_or_default()))
 }
@@ -341,19 +344,21 @@ impl Match<'_> {
         None
     }
 
-    /// Plays to the end, or until it is broken: then why.
+    /// Plays to the end, or until it is broken: then why. And for how many milliseconds after everyone's coming nothing
+    /// was logged yet.
     fn run_live(
         &mut self,
         foreperiod: Span,
         watch: &mut dyn Watch,
-    ) -> Result<Option<String>, String> {
+    ) -> Result<(f64, Option<String>), String> {
         let opened = self.meter.now();
+        let mut gathered = opened;
         let (mut next_look, mut next_line, mut next_told) = (opened, opened, opened);
         let mut has_begun = false;
         while self.meter.now() < self.seconds.end {
             let now = self.meter.now();
             if !has_begun && self.people.iter().all(|one| one.is_here) {
-                has_begun = true;
+                (has_begun, gathered) = (true, now);
                 self.seconds = Seconds::new(&self.trial, now + foreperiod);
                 self.meter.begins = self.seconds.begins;
             }
@@ -382,11 +387,11 @@ impl Match<'_> {
                 next_look = now + LOOKS_EVERY;
                 self.look_after_people(now);
                 if let Some(why) = self.broken(now, opened, has_begun) {
-                    return Ok(Some(why));
+                    return Ok((0.0, Some(why)));
                 }
                 while let Some(wish) = watch.wish() {
                     match wish {
-                        Wish::Stop(why) => return Ok(Some(why)),
+                        Wish::Stop(why) => return Ok((0.0, Some(why))),
                         Wish::Change(settings) => self.change(*settings)?,
                     }
                 }
@@ -404,7 +409,8 @@ impl Match<'_> {
         self.end_second(second);
         let now = self.meter.now();
         let gone = self.people.iter().find(|one| !one.is_here || one.unheard(now) > UNHEARD_AT_END);
-        Ok(gone.map(|one| format!("player {} dropped out", one.person.player)))
+        let waited_ms = (self.seconds.begins - gathered).as_millis_f64();
+        Ok((waited_ms, gone.map(|one| format!("player {} dropped out", one.person.player))))
     }
 
     /// Everything that is due for everyone who is here.

@@ -18,7 +18,7 @@ mod weighing;
 
 pub(crate) use books::Seeded;
 pub(crate) use islands::WAYS as ISLANDS_WAYS;
-pub(crate) use lines::{asked, conditions};
+pub(crate) use lines::{asked, conditions, says_delay};
 
 pub use carrier::{Carrier, NewCarrier, Simulated};
 pub use live::{

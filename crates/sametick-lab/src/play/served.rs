@@ -566,7 +566,8 @@ impl<'a> Match<'a> {
         }
     }
 
-    pub(super) fn finish(mut self) -> Result<Played, String> {
+    /// What came of it. What happens afterwards is neither logged nor recorded.
+    pub(super) fn finish(&mut self) -> Result<Played, String> {
         let scores = self.all_scores();
         for (index, guest) in self.guests.iter().enumerate() {
             let player = index as u32 + 1;
@@ -598,11 +599,13 @@ impl<'a> Match<'a> {
         }
         self.log.figures.extend(self.targets.figures());
         self.log.world_hash = self.server.world().hash(&Layouts::of::<Entity>());
-        if let Some(recording) = &mut self.recording {
+        let mut recording = self.recording.take();
+        if let Some(recording) = &mut recording {
             recording.extend(self.server.finish_recording());
         }
         let last_tick = self.server.world().tick().0;
-        Ok(Played { log: self.log, recording: self.recording, last_tick, seats: self.numbers })
+        let (log, seats) = (std::mem::take(&mut self.log), self.numbers.clone());
+        Ok(Played { log, recording, last_tick, seats })
     }
 }
 

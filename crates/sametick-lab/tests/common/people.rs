@@ -6,6 +6,45 @@ use sametick::secure::Random;
 use sametick_lab::people::{Asked, Calibration, Event, EventKind, SeatId, Stage, Study};
 use std::collections::BTreeMap;
 
+/// Pairs with roles, questions of all kinds, breaks and foreperiods.
+pub(crate) const PAIRS: &str = r#"
+question = "Who wins round a corner?"
+participants = 8
+repetitions = 2
+practice = 1
+order = "williams"
+[settings]
+duration = "1 s"
+warm_up = "1 s"
+[factors]
+ping = ["40 ms", "80 ms", "120 ms", "160 ms"]
+[people]
+group = 2
+roles = ["peeker", "holder"]
+swap = true
+consent = "Agree?"
+thanks = "Bye."
+break_every = 3
+break_length = "30 s"
+foreperiod = ["1 s", "3 s"]
+[[people.question]]
+ask = "How fair?"
+kind = "rating"
+options = ["1", "2", "3"]
+[[people.question]]
+ask = "What did you notice?"
+kind = "choice"
+options = ["nothing", "stutter", "delay"]
+randomised = true
+required = false
+after = "session"
+[[people.question]]
+ask = "Anything else?"
+kind = "text"
+required = false
+after = "study"
+"#;
+
 pub(crate) struct Seeded(pub(crate) Dice);
 
 impl Random for Seeded {
@@ -76,6 +115,11 @@ impl Driver {
                 self.apply(Some(seat), EventKind::Calibrated(found))
             }
             Stage::Ready { .. } => self.apply(Some(seat), EventKind::Ready),
+            Stage::Refused { .. }
+                if self.study.calibration(seat).is_some_and(|one| one.floor_ms != floor_ms) =>
+            {
+                self.apply(Some(seat), EventKind::MeasuresAgain)
+            }
             Stage::Questions { trial, questions } => {
                 let asked = questions[0].clone();
                 let answer = self.answer(trial, &asked);

@@ -80,6 +80,7 @@ pub(super) fn act(desk: &Desk, seat: SeatId, body: &Value) -> Answer {
         "consent" => EventKind::Consented,
         "decline" => EventKind::Declined,
         "ready" => EventKind::Ready,
+        "measure" => EventKind::MeasuresAgain,
         "calibrate" => EventKind::Calibrated(calibration(desk, seat, body)?),
         "answer" => {
             let number = |name: &str| body[name].as_u64().and_then(|it| u32::try_from(it).ok());

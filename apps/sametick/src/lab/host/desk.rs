@@ -15,23 +15,28 @@ use axum::http::header::{
 };
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
+use sametick::Peer;
 use sametick::secure::{Limiter, Quota, SystemRandom};
 use sametick_lab::Wish;
 use sametick_lab::people::SeatId;
 use sametick_links::web::{Door, Remote};
 use sametick_links::{Clock, peer_at};
 use serde_json::{Map, Value, json};
-use std::net::SocketAddr;
+use std::net::{Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// The longest body of a request.
 const BODY_BYTES_MAX: usize = 16 << 10;
 /// How often a network may claim seats, as a class at one address does; who guesses codes of 50 bits gets nowhere.
 const CLAIMS: Quota = Quota { burst: 60, per_second: 3 };
-/// How often it may try a password.
+/// How often an address may try a password, and how often all together may.
 const PASSWORDS: Quota = Quota { burst: 5, per_second: 1 };
-/// How often it may ask for anything: a class of sixty pages asks three times a second each.
-const CALLS: Quota = Quota { burst: 1_000, per_second: 300 };
+const PASSWORDS_OF_ALL: Quota = Quota { burst: 60, per_second: 5 };
+/// How often a network may ask that has neither a seat's secret nor the experimenter's cookie.
+const CALLS: Quota = Quota { burst: 100, per_second: 30 };
+/// How often a seat's page may ask, or whoever knows the password: a page asks three times a second. A class at one
+/// address is as many seats.
+const OWN_CALLS: Quota = Quota { burst: 100, per_second: 20 };
 
 /// An answer, or what is wrong.
 pub(super) type Answer = Result<Value, Errors>;
@@ -114,7 +119,9 @@ struct Front {
     clock: Clock,
     claims: Mutex<Limiter>,
     passwords: Mutex<Limiter>,
+    passwords_of_all: Mutex<Limiter>,
     calls: Mutex<Limiter>,
+    own_calls: Mutex<Limiter>,
 }
 
 /// Answers everything under `/lab/` and `/live/`.
@@ -124,7 +131,9 @@ pub(super) fn router(desk: Waiting, door: Door) -> Router {
     let front = Arc::new(Front {
         claims: limiter(CLAIMS),
         passwords: limiter(PASSWORDS),
+        passwords_of_all: limiter(PASSWORDS_OF_ALL),
         calls: limiter(CALLS),
+        own_calls: limiter(OWN_CALLS),
         clock: Clock::start(),
         desk,
         door,
@@ -169,7 +178,11 @@ impl Front {
     }
 
     fn allow(&self, limiter: &Mutex<Limiter>, from: SocketAddr) -> Result<(), Errors> {
-        match lock(limiter).allow(self.clock.now(), peer_at(from)) {
+        self.allow_peer(limiter, peer_at(from))
+    }
+
+    fn allow_peer(&self, limiter: &Mutex<Limiter>, from: Peer) -> Result<(), Errors> {
+        match lock(limiter).allow(self.clock.now(), from) {
             true => Ok(()),
             false => {
                 let what = "too many at once: try again in a second";
@@ -190,10 +203,16 @@ impl Front {
             let what = "pages of that origin may not ask here";
             return Err(Errors::new(StatusCode::FORBIDDEN, what));
         }
-        self.allow(&self.calls, from)?;
         let Some(desk) = self.desk.get() else {
+            self.allow(&self.calls, from)?;
             return Err(Errors::new(StatusCode::SERVICE_UNAVAILABLE, "not yet: try again"));
         };
+        let who = self.known(desk, path, headers);
+        match &who {
+            // Each has a quota of its own: a class behind one address is not one visitor.
+            Some(who) => self.allow_peer(&self.own_calls, peer_of(who.as_bytes()))?,
+            None => self.allow(&self.calls, from)?,
+        }
         let read = || -> Result<Value, Errors> {
             let read = serde_json::from_slice::<Value>(bytes);
             let read = read.map_err(|error| Errors::bad(format!("this is no JSON: {error}")))?;
@@ -212,7 +231,8 @@ impl Front {
             }
             ("GET", "/lab/session.json") => plain(api::session(desk, self.holder(desk, headers)?)),
             ("POST", "/live/login") => {
-                self.allow(&self.passwords, from)?;
+                self.allow_peer(&self.passwords, peer_of(from.ip().to_string().as_bytes()))?;
+                self.allow_peer(&self.passwords_of_all, peer_of(b"all"))?;
                 let cookie = desk.logins.log_in(text(&read()?, "password"), self.door.is_tls());
                 let cookie = cookie.ok_or_else(|| {
                     Errors::new(StatusCode::UNAUTHORIZED, "that is not the password")
@@ -234,6 +254,16 @@ impl Front {
         }
     }
 
+    /// Who asks, if that is a seat's page or somebody who knows the password.
+    fn known(&self, desk: &Desk, path: &str, headers: &HeaderMap) -> Option<String> {
+        if path.starts_with("/live/") {
+            let cookie = headers.get(COOKIE)?.to_str().ok()?;
+            return desk.logins.knows(cookie).then(|| "experimenter".to_owned());
+        }
+        headers.get(AUTHORIZATION)?;
+        self.holder(desk, headers).ok().map(|seat| format!("seat {}", seat.0))
+    }
+
     /// Whose page asks.
     fn holder(&self, desk: &Desk, headers: &HeaderMap) -> Result<SeatId, Errors> {
         let said = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
@@ -241,6 +271,14 @@ impl Front {
         let seat = lock(&desk.state).seat_with(&api::hash(secret));
         seat.ok_or_else(|| Errors::new(StatusCode::UNAUTHORIZED, "claim a seat first"))
     }
+}
+
+/// A name as an address of its own, for limits count by networks.
+fn peer_of(name: &[u8]) -> Peer {
+    let hash = blake3::hash(name);
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&hash.as_bytes()[..16]);
+    peer_at(SocketAddr::new(Ipv6Addr::from(bytes).into(), 0))
 }
 
 fn nothing_there() -> Errors {

@@ -2,15 +2,16 @@
 
 use super::super::replays::name_of;
 use super::Host;
-use super::state::{Running, State, Trouble};
+use super::state::{Running, State, Trouble, unix_ms};
 use super::table::{Said, lock};
 use anyhow::Context;
 use sametick::secure::SystemRandom;
-use sametick_lab::people::{self, EventKind, Flag, Line, SeatId, Telemetry};
+use sametick_lab::people::{self, Attempt, EventKind, Flag, Line, SeatId, Telemetry};
 use sametick_lab::{Achieved, Ended, Experiment, Log, Plan, TrialLog};
 use std::path::Path;
+use std::time::Instant;
 
-/// So many seconds of a trial may a page leave out: the first and the last are not whole.
+/// So many of the seconds that a table counted may a page leave out: the first and the last are not whole.
 const UNTOLD_MAX: usize = 2;
 
 /// The study as its log has it; a new one if there is none. What was being played when the host ended is broken.
@@ -35,48 +36,56 @@ impl Host {
     /// What a table played, and how that ended.
     pub(super) fn end(&self, said: Said) -> anyhow::Result<()> {
         let Said::Ended { group, trial, attempt, began_us, result } = said else { return Ok(()) };
+        // Before anyone has to wait: a recording may be long.
+        let (path, fresh) =
+            (self.recordings.join(name_of(trial)), self.recordings.join(format!("{trial}.new")));
+        if let Ok(Ended::Played(_, recording)) = &result {
+            std::fs::write(&fresh, recording)
+                .with_context(|| format!("cannot write {}", fresh.display()))?;
+        }
         let mut state = lock(&self.desk().state);
+        let begun = Instant::now();
         let Some(running) = state.running.remove(&group) else { return Ok(()) };
         // The experimenter may have left it out, or somebody may have left for good.
-        if !state.study.playing().contains(&(group, trial, attempt)) {
-            return Ok(());
-        }
-        let kind = match result {
-            Ok(Ended::Played(rows, recording)) => {
-                let path = self.recordings.join(name_of(trial));
-                std::fs::write(&path, recording)
+        let is_wanted = state.study.playing().contains(&(group, trial, attempt));
+        let ended = match result {
+            Ok(Ended::Played(rows, _)) if is_wanted => {
+                std::fs::rename(&fresh, &path)
                     .with_context(|| format!("cannot write {}", path.display()))?;
-                let flags = self.write(&mut state, running, &rows, began_us)?;
-                let result = people::result(&state.log, state.study.people(), trial)?;
-                EventKind::Finished { group, trial, attempt, flags, result }
+                self.write(&mut state, running, &rows, began_us)
+            }
+            Ok(Ended::Played(..)) => {
+                // What is left of it is replaced by the next attempt, if this cannot be.
+                let _ = std::fs::remove_file(&fresh);
+                Ok(state.log.add_telemetry(&running.telemetry())?)
             }
             Ok(Ended::Broken(reason)) | Err(reason) => {
-                EventKind::Broken { group, trial, attempt, reason }
+                state.log.add_telemetry(&running.telemetry())?;
+                let kind = EventKind::Broken { group, trial, attempt, reason };
+                match state.happen(None, kind, "") {
+                    Ok(()) | Err(Trouble::Refused(_)) => Ok(()),
+                    Err(Trouble::Log(error)) => Err(error.into()),
+                }
             }
         };
-        match state.happen(None, kind, "") {
-            Ok(()) | Err(Trouble::Refused(_)) => Ok(()),
-            Err(Trouble::Log(error)) => Err(error.into()),
-        }
+        // Nobody could be heard meanwhile.
+        state.forgive(begun.elapsed());
+        ended
     }
 
-    /// Writes a trial down; what is to be said against it. Until its end is an event too, it is played again after a
-    /// crash, and what is written here is replaced.
+    /// Writes a trial down with what is to be said against it, and that it is finished.
     fn write(
         &self,
         state: &mut State,
         mut running: Running,
         rows: &TrialLog,
         began_us: i64,
-    ) -> anyhow::Result<Vec<String>> {
+    ) -> anyhow::Result<()> {
         running.start.changed.append(&mut running.changed);
-        let number = running.start.trial.number;
         state.rows_dropped += rows.dropped;
-        state.log.add_played(&running.start, rows, began_us)?;
-        let mut told = Vec::new();
+        let mut against = Vec::new();
         for (seat, player, _) in &running.start.seats {
             let seconds = running.telemetry_of(*seat);
-            state.log.add_telemetry(&seconds)?;
             let found = running.achieved_of(*seat);
             let settings = &running.start.trial.settings;
             let asked = Line::asked(settings, &self.library.folder, *player);
@@ -87,18 +96,29 @@ impl Host {
                 let detail = format!("the page said nothing for {untold} s");
                 flags.push(Flag { name: "silent", detail });
             }
-            state.log.add_flags(number, Some(*seat), &flags)?;
-            let words = |flag: &Flag| format!("P{:02} {}: {}", seat.0, flag.name, flag.detail);
-            told.extend(flags.iter().map(words));
             if let Some(life) = state.life(*seat) {
-                life.flags = flags.into_iter().map(|flag| flag.detail).collect();
+                life.flags = flags.iter().map(|flag| flag.detail.clone()).collect();
             }
+            against.extend(flags.into_iter().map(|flag| (*seat, flag)));
         }
-        Ok(told)
+        let attempt = Attempt {
+            start: &running.start,
+            rows,
+            began_us,
+            telemetry: &running.telemetry(),
+            flags: &against,
+        };
+        Ok(state.log.add_finished(&mut state.study, unix_ms(), &attempt)?)
     }
 }
 
 impl Running {
+    /// The seconds that all pages told of.
+    fn telemetry(&self) -> Vec<Telemetry> {
+        let seats = self.start.seats.iter();
+        seats.flat_map(|(seat, _, _)| self.telemetry_of(*seat)).collect()
+    }
+
     /// The seconds that a seat's page told of, with what the server saw of its line.
     fn telemetry_of(&self, seat: SeatId) -> Vec<Telemetry> {
         let told = self.told.range((seat, 0)..=(seat, u32::MAX));

@@ -1,14 +1,16 @@
 //! The experimenter's page: everyone's state, what is asked and achieved, and what the experimenter does about it.
-//! Scores are not shown, and conditions only as letters until one is looked at, which is logged.
+//! Scores are not shown, and conditions only as letters, beside what is asked of a line, until one is looked at: that is
+//! logged.
 
 use super::desk::{Answer, Desk, Errors, text};
 use super::state::unix_ms;
 use super::table::lock;
 use crate::page::digits;
+use axum::http::StatusCode;
 use qrcode::QrCode;
 use qrcode::render::svg;
 use sametick::secure::{Random, SystemRandom};
-use sametick_lab::people::{EventKind, SeatId};
+use sametick_lab::people::{EventKind, SeatId, Study};
 use sametick_lab::{SETTINGS, Scope, Wish};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -101,7 +103,7 @@ pub(super) fn state(desk: &Desk) -> Value {
                     anomalies.push(format!("P{:02}: {what}.", seat.0));
                 }
             }
-            row["trace_ms"] = life.trace.iter().copied().collect::<Vec<f64>>().into();
+            row["trace_ms"] = life.trace.iter().copied().collect::<Vec<Option<f64>>>().into();
             row["frame_ms"] = told.map(|told| told.frame_ms).into();
             row["is_focused"] = told.map(|told| told.is_focused).into();
             row["is_hidden"] = told.map(|told| told.hidden_ms > 0.0).into();
@@ -138,14 +140,34 @@ pub(super) fn act(desk: &Desk, body: &Value) -> Answer {
         "skip" => EventKind::Skipped { group: wanted("group")?, trial: wanted("trial")? },
         "note" => EventKind::Noted { text: text(body, "text").to_owned() },
         "change" => EventKind::Changed {
-            group: number("group"),
+            group: if body["group"].is_null() { None } else { Some(wanted("group")?) },
             setting: text(body, "setting").to_owned(),
             value: text(body, "value").to_owned(),
         },
+        "free" => {
+            let state = lock(&desk.state);
+            let mut codes = std::iter::repeat_with(|| {
+                Study::draw_codes(1, &mut SystemRandom::new()).pop().unwrap_or_default()
+            });
+            let code = codes.find(|code| state.study.seat_of(code).is_none()).unwrap_or_default();
+            EventKind::Freed { seat: wanted("seat")?, code }
+        }
         "reveal" => EventKind::Revealed { group: wanted("group")? },
         other => return Err(Errors::bad(format!("nobody can do {other:?} here"))),
     };
     let mut state = lock(&desk.state);
+    if let EventKind::Repeated { group, trial } = kind
+        && state.study.playing().iter().any(|(one, number, _)| (*one, *number) == (group, trial))
+    {
+        // It is broken off, which has it played again; the reason is logged with that.
+        let why = text(body, "why").trim();
+        if why.is_empty() {
+            return Err(Errors::new(StatusCode::CONFLICT, "say why: it is logged"));
+        }
+        let why = format!("the experimenter has it played again: {why}");
+        desk.stop_table(&mut state, group, &why);
+        return Ok(json!({}));
+    }
     state.happen(None, kind.clone(), text(body, "why"))?;
     match kind {
         EventKind::Skipped { group, trial } => {

@@ -93,6 +93,13 @@ pub(super) fn of_trial(
         "bots": settings.players().saturating_sub(people),
         "content": format!("{:016x}", running.content),
     }]);
+    let targets = settings.target_set();
+    if !is_scene && !targets.kinds.is_empty() {
+        // Whoever plays makes the game from these: they are part of its number.
+        session["matches"][0]["target_set"] = targets.text().into();
+        session["matches"][0]["warm_up"] = settings.number("warm_up").into();
+        session["matches"][0]["pause_seconds"] = running.pause_seconds.into();
+    }
     let number = |name| settings.number_of(player, name);
     session["lab"] = json!({
         "frame_rate": number("frame_rate"),

@@ -46,10 +46,20 @@ impl Told {
 pub(super) struct Life {
     pub(super) seen_at: Option<Instant>,
     pub(super) achieved: Option<Achieved>,
-    pub(super) trace: VecDeque<f64>,
+    /// Of the last seconds; none in a pause.
+    pub(super) trace: VecDeque<Option<f64>>,
     pub(super) told: Option<Told>,
     /// Of its last trial.
     pub(super) flags: Vec<String>,
+}
+
+impl Life {
+    fn draw(&mut self, ping_ms: Option<f64>) {
+        if self.trace.len() == TRACE_MAX {
+            self.trace.pop_front();
+        }
+        self.trace.push_back(ping_ms);
+    }
 }
 
 /// A trial that is being played.
@@ -61,6 +71,8 @@ pub(super) struct Running {
     pub(super) title: String,
     /// The map's own text, if it is none that everyone has.
     pub(super) map_text: Option<String>,
+    /// How long the game's rounds wait for their start.
+    pub(super) pause_seconds: f64,
     /// What the experimenter changed in it, in words.
     pub(super) changed: Vec<String>,
     /// By seat and second: what the server saw of lines.
@@ -111,6 +123,7 @@ pub(super) struct State {
     pub(super) log: Log,
     lives: Vec<Life>,
     pub(super) running: BTreeMap<u32, Running>,
+    rested_at: Instant,
     pub(super) rows_dropped: u64,
     /// What went wrong for good: the host ends.
     pub(super) failed: Option<String>,
@@ -127,7 +140,15 @@ impl State {
         let begun = Instant::now();
         let life = |_| Life { seen_at: Some(begun), ..Life::default() };
         let lives = study.seats().map(life).collect();
-        Self { study, log, lives, running: BTreeMap::new(), rows_dropped: 0, failed: None }
+        Self {
+            study,
+            log,
+            lives,
+            running: BTreeMap::new(),
+            rested_at: begun,
+            rows_dropped: 0,
+            failed: None,
+        }
     }
 
     pub(super) fn life(&mut self, seat: SeatId) -> Option<&mut Life> {
@@ -143,7 +164,8 @@ impl State {
     ) -> Result<(), Trouble> {
         let event = Event { at_ms: unix_ms(), seat, kind, why: why.to_owned() };
         match self.study.apply(&event) {
-            Err(refusal) if refusal.is_repeat => return Ok(()),
+            // A page that says something twice is right; an experimenter's act that changes nothing is not done.
+            Err(refusal) if refusal.is_repeat && !event.kind.is_experimenters() => return Ok(()),
             Err(refusal) => return Err(Trouble::Refused(refusal)),
             Ok(()) => {}
         }
@@ -175,10 +197,25 @@ impl State {
         seen_at.is_some_and(|at| at.elapsed() < SILENT_MAX)
     }
 
-    /// Takes note of pages that fell silent.
+    /// For so long nobody could be heard, for this was being written to: pages are not silent by that.
+    pub(super) fn forgive(&mut self, time: Duration) {
+        for life in &mut self.lives {
+            life.seen_at = life.seen_at.map(|at| at + time);
+        }
+    }
+
+    /// Takes note of pages that fell silent, and that nothing is known of lines on which nothing is played.
     pub(super) fn miss(&mut self) -> Result<(), Trouble> {
         let seats: Vec<SeatId> = self.study.seats().collect();
+        let rests = self.rested_at.elapsed() >= Duration::from_secs(1);
+        if rests {
+            self.rested_at = Instant::now();
+        }
         for seat in seats {
+            let is_playing = self.running.values().any(|one| one.player_of(seat).is_some());
+            if let Some(life) = self.life(seat).filter(|_| rests && !is_playing) {
+                life.draw(None);
+            }
             if self.study.is_here(seat) && !self.is_living(seat) {
                 self.happen(Some(seat), EventKind::Left, "")?;
             }
@@ -196,10 +233,7 @@ impl State {
             }
             let Some(life) = self.life(seat) else { continue };
             life.achieved = Some(*one);
-            if life.trace.len() == TRACE_MAX {
-                life.trace.pop_front();
-            }
-            life.trace.extend(one.ping_ms);
+            life.draw(one.ping_ms);
         }
     }
 }

@@ -14,11 +14,13 @@ use sametick_links::{Both, Clock, Link, UdpLink, address_of, web};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
+use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 /// The most that may wait for a trial to take it.
 const WISHES_MAX: usize = 256;
@@ -109,10 +111,22 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Microseconds since 1970.
+/// Microseconds since 1970. A machine's clock may be set while people play; breaks and what is due go by how much time
+/// has passed since the first look at it.
 pub(super) fn unix_us() -> i64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    since.map_or(0, |since| since.as_micros() as i64)
+    static BEGUN: OnceLock<(Instant, i64)> = OnceLock::new();
+    let (begun, at_us) = BEGUN.get_or_init(|| {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        (Instant::now(), since.map_or(0, |since| since.as_micros() as i64))
+    });
+    at_us + begun.elapsed().as_micros() as i64
+}
+
+/// Plays; a mistake in the game ends one attempt, not the table: its group would wait for ever.
+fn guarded<T>(play: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    // The carrier gives the doors back when it is dropped, and nothing else outlives a trial.
+    let played = std::panic::catch_unwind(AssertUnwindSafe(play));
+    played.unwrap_or_else(|_| Err("the table failed: it is played again".to_owned()))
 }
 
 struct Playing {
@@ -132,7 +146,7 @@ impl Playing {
                 Ok(order) => {
                     let Order { group, attempt, ref trial, .. } = order;
                     let (trial, began_us) = (trial.number, unix_us());
-                    let result = self.play(order, &doors);
+                    let result = guarded(|| self.play(order, &doors));
                     let ended = Said::Ended { group, trial, attempt, began_us, result };
                     if self.said.send(ended).is_err() {
                         return;
@@ -198,5 +212,17 @@ impl Watch for Watcher<'_> {
             true => Some(Wish::Stop("the lab was stopped".to_owned())),
             false => lock(&self.playing.wishes).pop_front(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_outlives_a_trial_that_panics() {
+        let broken = guarded::<()>(|| panic!("a mistake in the game"));
+        assert_eq!(broken, Err("the table failed: it is played again".to_owned()));
+        assert_eq!(guarded(|| Ok(3)), Ok(3));
     }
 }
