@@ -218,6 +218,10 @@ fn what_is_wrong_with_targets_is_said_with_its_place() {
         let wrong = wrong.expect_err(to).to_string();
         assert!(wrong.starts_with("line ") && wrong.ends_with(said), "{to}: {wrong}");
     }
+}
+
+#[test]
+fn targets_that_do_not_go_with_the_rest_are_refused() {
     for (from, to, said) in [
         (
             "mode = \"targets\"",
