@@ -165,96 +165,93 @@ fn a_trial_with_targets_is_played_again_and_its_recording_finds_its_content() {
     assert_eq!(content.expect("the same content").targets.kinds.len(), 2);
 }
 
+/// What is changed in the file, and what is told of it when it is read.
+const ODD: &[(&str, &str, &str)] = &[
+    ("\"path\"]", "\"pth\"]", "there is no target \"pth\"; did you mean `path`?"),
+    (
+        "size = \"0.8 m\"",
+        "size = 0.8",
+        "`size` is \"1 m\", or from least to most [\"1 m\", \"2 m\"]",
+    ),
+    (
+        "size = \"0.8 m\"",
+        "size = \"0.8 deg\"",
+        "`size` is \"1 m\", or from least to most [\"1 m\", \"2 m\"]",
+    ),
+    ("respawns = 1", "respawns = -1", "`respawns` is how often it comes back, or \"forever\""),
+    ("hits = 2", "hits = 0", "`hits` cannot be 0: it is a whole number from 1 to 255"),
+    ("hits = 2", "hist = 2", "`hist` means nothing here; did you mean `hits`?"),
+    ("name = \"path\"", "name = \"near\"", "there are two targets \"near\""),
+    (
+        "[2, 10, 3, 1]",
+        "[2, 10, 3]",
+        "`destinations` are rows of seconds, x, y and z: [[0, 1, 2, 3], [1.5, 4, 2, 3]]",
+    ),
+    (
+        "[2, 10, 3, 1]",
+        "[0, 10, 3, 1]",
+        "the target \"path\": its destinations are at least two, each later than the one before",
+    ),
+    ("\"player\"", "\"moon\"", "`space` is world or player, not \"moon\""),
+    ("hits = 2", "away = [\"1 s\", \"3 s\"]", "`away` is one time: \"1 s\""),
+    ("hits = 2", "gravity = \"9 m/s2\"", "`gravity` means nothing here: it is of jumps = true"),
+    ("hits = 2", "locked = [\"x\"]", "`locked` means nothing here: it is of space = \"world\""),
+    (
+        "hits = 2",
+        "space = \"world\"\nupper_hemisphere_only = true",
+        "`upper_hemisphere_only` means nothing here: it is of space = \"player\"",
+    ),
+    ("respawns = 1", "respawns = 65534", "`respawns` is how often it comes back, or \"forever\""),
+    (
+        "\"8 deg/s\"",
+        "\"800 deg/s\"",
+        "the target \"near\": its speed is 0 to 800: from 0 to 148 it may be",
+    ),
+];
+/// The same, told when it is planned.
+const IMPOSSIBLE: &[(&str, &str, &str)] = &[
+    (
+        "mode = \"targets\"",
+        "mode = \"ffa\"",
+        "`targets` are shot at in matches with mode = \"targets\"",
+    ),
+    (
+        "foreperiod_most = \"900 ms\"",
+        "foreperiod_most = \"90 ms\"",
+        "`foreperiod_most` is no less than `foreperiod`, which is the least",
+    ),
+    (
+        "players = 1",
+        "players = 2\nmodel = \"rollback\"",
+        "`targets` are logged by a server: choose a `model` that has one",
+    ),
+    (
+        "targets = [[\"near\", \"near\"], \"path\"]",
+        "ping = [\"1 ms\"]",
+        "`foreperiod` is of the wait before `targets` appear, and none are named",
+    ),
+    (
+        "foreperiod_most = \"900 ms\"",
+        "foreperiod_mean = \"500 ms\"",
+        "`foreperiod_mean` is of a wait by chance, up to `foreperiod_most`",
+    ),
+    (
+        "warm_up = \"2 s\"",
+        "foreperiod_mean = \"300 ms\"",
+        "`foreperiod_mean` is more than `foreperiod`, which is the least",
+    ),
+    ("duration = \"8 s\"", "duration = \"0.9 s\"", "a trial is over by then: it lasts 0.9 s"),
+];
+
 #[test]
 fn what_is_wrong_with_targets_is_said_with_its_place() {
-    for (from, to, said) in [
-        ("\"path\"]", "\"pth\"]", "there is no target \"pth\"; did you mean `path`?"),
-        (
-            "size = \"0.8 m\"",
-            "size = 0.8",
-            "`size` is \"1 m\", or from least to most [\"1 m\", \"2 m\"]",
-        ),
-        (
-            "size = \"0.8 m\"",
-            "size = \"0.8 deg\"",
-            "`size` is \"1 m\", or from least to most [\"1 m\", \"2 m\"]",
-        ),
-        ("respawns = 1", "respawns = -1", "`respawns` is how often it comes back, or \"forever\""),
-        ("hits = 2", "hits = 0", "`hits` cannot be 0: it is a whole number from 1 to 255"),
-        ("hits = 2", "hist = 2", "`hist` means nothing here; did you mean `hits`?"),
-        ("name = \"path\"", "name = \"near\"", "there are two targets \"near\""),
-        (
-            "[2, 10, 3, 1]",
-            "[2, 10, 3]",
-            "`destinations` are rows of seconds, x, y and z: [[0, 1, 2, 3], [1.5, 4, 2, 3]]",
-        ),
-        (
-            "[2, 10, 3, 1]",
-            "[0, 10, 3, 1]",
-            "the target \"path\": its destinations are at least two, each later than the one before",
-        ),
-        ("\"player\"", "\"moon\"", "`space` is world or player, not \"moon\""),
-        ("hits = 2", "away = [\"1 s\", \"3 s\"]", "`away` is one time: \"1 s\""),
-        ("hits = 2", "gravity = \"9 m/s2\"", "`gravity` means nothing here: it is of jumps = true"),
-        ("hits = 2", "locked = [\"x\"]", "`locked` means nothing here: it is of space = \"world\""),
-        (
-            "hits = 2",
-            "space = \"world\"\nupper_hemisphere_only = true",
-            "`upper_hemisphere_only` means nothing here: it is of space = \"player\"",
-        ),
-        (
-            "respawns = 1",
-            "respawns = 65534",
-            "`respawns` is how often it comes back, or \"forever\"",
-        ),
-        (
-            "\"8 deg/s\"",
-            "\"800 deg/s\"",
-            "the target \"near\": its speed is 0 to 800: from 0 to 148 it may be",
-        ),
-    ] {
+    for (from, to, said) in ODD {
         assert!(AIM.contains(from), "{from}");
         let wrong = Experiment::read(&AIM.replacen(from, to, 1), ".".as_ref(), false);
         let wrong = wrong.expect_err(to).to_string();
         assert!(wrong.starts_with("line ") && wrong.ends_with(said), "{to}: {wrong}");
     }
-}
-
-#[test]
-fn targets_that_do_not_go_with_the_rest_are_refused() {
-    for (from, to, said) in [
-        (
-            "mode = \"targets\"",
-            "mode = \"ffa\"",
-            "`targets` are shot at in matches with mode = \"targets\"",
-        ),
-        (
-            "foreperiod_most = \"900 ms\"",
-            "foreperiod_most = \"90 ms\"",
-            "`foreperiod_most` is no less than `foreperiod`, which is the least",
-        ),
-        (
-            "players = 1",
-            "players = 2\nmodel = \"rollback\"",
-            "`targets` are logged by a server: choose a `model` that has one",
-        ),
-        (
-            "targets = [[\"near\", \"near\"], \"path\"]",
-            "ping = [\"1 ms\"]",
-            "`foreperiod` is of the wait before `targets` appear, and none are named",
-        ),
-        (
-            "foreperiod_most = \"900 ms\"",
-            "foreperiod_mean = \"500 ms\"",
-            "`foreperiod_mean` is of a wait by chance, up to `foreperiod_most`",
-        ),
-        (
-            "warm_up = \"2 s\"",
-            "foreperiod_mean = \"300 ms\"",
-            "`foreperiod_mean` is more than `foreperiod`, which is the least",
-        ),
-        ("duration = \"8 s\"", "duration = \"0.9 s\"", "a trial is over by then: it lasts 0.9 s"),
-    ] {
+    for (from, to, said) in IMPOSSIBLE {
         let experiment = Experiment::read(&AIM.replacen(from, to, 1), ".".as_ref(), false).unwrap();
         let wrong = Plan::new(&experiment).expect_err(to).to_string();
         assert!(wrong.ends_with(said), "{to}: {wrong}");
