@@ -450,12 +450,19 @@ fn check_history(driver: &Driver, seed: u64) {
 /// First attempts come in the order of the plan, whatever is repeated in between.
 fn check_order(driver: &Driver, seed: u64) {
     let mut last: BTreeMap<u32, u32> = BTreeMap::new();
+    let is_pair = driver.study.people().intervals.is_some();
     let skipped: BTreeSet<u32> = driver
         .events
         .iter()
         .filter_map(|event| match event.kind {
             EventKind::Skipped { trial, .. } => Some(trial),
             _ => None,
+        })
+        // Of two intervals both are left out, and may come again later.
+        .flat_map(|trial| match (is_pair, trial % 2) {
+            (false, _) => [trial; 2],
+            (true, 1) => [trial, trial + 1],
+            (true, _) => [trial - 1, trial],
         })
         .collect();
     for event in &driver.events {

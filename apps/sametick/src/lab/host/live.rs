@@ -1,5 +1,5 @@
 //! The experimenter's page: everyone's state, what is asked and achieved, and what the experimenter does about it.
-//! Scores are not shown, and conditions only as letters, beside what is asked of a line, until one is looked at: that
+//! Scores are not shown, and conditions only as letters, beside what is asked of a line, until one is looked at. That
 //! is logged.
 
 use super::desk::{Answer, Desk, Errors, text};
