@@ -235,7 +235,8 @@ fn exclusions_flags_answers_and_what_was_achieved_are_in_the_report() {
         "the page was hidden for 6.0 s",
         "4 of 4 seats took part",
         "How fair &amp; square?",
-        "Rating fell from 4.",
+        // Three participants are too few for that: Student's interval holds zero.
+        "Rating did not clearly change from 4.",
         "3 participants",
         "sametick lab host experiment.toml --db study.db",
         "DROP TABLE trial",
