@@ -52,7 +52,7 @@ const PASSWORD_LENGTH: usize = 12;
 /// How a study is hosted.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Options {
-    /// The experiment, with a table [people]
+    /// The experiment, with a table `people`
     pub(crate) file: PathBuf,
     /// The database; without it FILE.db beside the file. What is in it is gone on with
     #[arg(long, value_name = "FILE")]

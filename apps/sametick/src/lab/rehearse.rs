@@ -16,7 +16,7 @@ use std::time::Instant;
 /// What is rehearsed.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Options {
-    /// The experiment, with a table [people]
+    /// The experiment, with a table `people`
     file: PathBuf,
     /// The database; without it FILE.rehearsal.db beside the file
     #[arg(long, value_name = "FILE")]
