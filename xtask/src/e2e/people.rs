@@ -352,7 +352,8 @@ async fn hide(both: [&Participant<'_>; 2]) -> Result<()> {
     fly(&both).await?;
     both[1].emulate_focus(false).await?;
     let away = both[1].page.look_away().await?;
-    tokio::time::sleep(std::time::Duration::from_secs(3)).await;
+    // The countdown, of five seconds, counts for nothing; the round lasts eight.
+    tokio::time::sleep(std::time::Duration::from_secs(9)).await;
     both[1].page.look_back(away).await?;
     both[1].emulate_focus(true).await
 }
