@@ -251,8 +251,8 @@ fn what_is_no_experiment_is_refused_by_name() {
             "line 1, column 61: `count` is a whole number from 1 to 100000",
         ),
         (
-            "{ targets = ( { id = near } ), sessions = ( { id = a, trials = ( { ids = ( near, naer ) } ) } ) }",
-            "line 1, column 82: there is no target \"naer\"; did you mean `near`?",
+            "{ targets = ( { id = near } ), sessions = ( { id = a, trials = ( { ids = ( near, nar ) } ) } ) }",
+            "line 1, column 82: there is no target \"nar\" in `targets`; did you mean `near`?",
         ),
         (
             "{ targets = (), frameRate = fast, sessions = ( { id = a, trials = ( { } ) } ) }",
