@@ -283,6 +283,7 @@ const painters = {
           frame?.contentWindow.lab?.set(name, value);
         },
         done: (measured) => calibrate(measured),
+        hand: told.hand,
       });
       return calibration.elements;
     });
@@ -398,7 +399,7 @@ function leaveMatch() {
 
 // What is said over the match while there is none.
 function cover() {
-  const words = stage.stage !== "play" ? "" : { playing: "", lost: "One moment…" }[frameState] ?? "The round begins…";
+  const words = stage.stage !== "play" ? "" : { playing: "", lost: "One moment…" }[frameState] ?? "Get ready";
   over.textContent = words;
   over.hidden = !words;
 }
@@ -420,6 +421,8 @@ addEventListener("message", ({ origin, source, data }) => {
       const { trial, attempt } = stage;
       api("lab/telemetry", { trial, attempt, second: data.second, ...data.telemetry }).catch(() => { /* the next one tells, too */ });
     }
+  } else if (data.kind === "keys") {
+    calibration?.keys(data.keys);
   } else if (data.kind === "did") {
     calibration?.did(data.what);
   } else if (data.kind === "lock") {

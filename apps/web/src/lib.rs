@@ -70,7 +70,7 @@ mod start;
 pub use islands::{Guest, Skirmish};
 #[cfg(all(target_arch = "wasm32", feature = "play"))]
 pub use start::{
-    choose, exhibit, fly, hold, lab_join, lab_leave, lab_release, lab_second, lab_state, lab_take,
+    choose, exhibit, fly, hold, lab_join, lab_keys, lab_leave, lab_release, lab_second, lab_state, lab_take,
     leave, walk,
 };
 #[cfg(all(target_arch = "wasm32", feature = "theatre"))]

@@ -112,6 +112,7 @@ const KEYS: &[(Becomes, &[&str])] = &[
     ),
     (Setting("frame_rate", 1.0), &["frameRate"]),
     (Setting("frame_delay", 1.0), &["frameDelay"]),
+    (Setting("field_of_view", 1.0), &["horizontalFieldOfView"]),
     (Setting("players", 1.0), &["numPlayers"]),
     // The fork delays what each end sends by so much.
     (Setting("ping", 2.0), &["networkLatency"]),
@@ -148,7 +149,6 @@ const KEYS: &[(Becomes, &[&str])] = &[
         Not("the arena has its own maps and cameras: choose `map`"),
         &[
             "scene",
-            "horizontalFieldOfView",
             "playerCamera",
             "resetHeight",
             "spawnPosition",

@@ -267,6 +267,13 @@ pub const SETTINGS: &[Row] = &[
         "how long a command waits on the client's own machine",
     ),
     row(
+        "field_of_view",
+        Kind::Count { at_least: 60, at_most: 130 },
+        Player,
+        Unsaid,
+        "degrees from left to right that a person's page shows, 95 if unsaid; bots have eyes of their own",
+    ),
+    row(
         "reads",
         Kind::Choice(reads),
         Player,

@@ -102,7 +102,7 @@ impl Host {
         }
         let library = Arc::new(Library::new(&experiment.folder));
         for trial in &plan.trials {
-            live_ground(trial, &library)
+            live_ground(trial, &library, Span::ZERO)
                 .map_err(|what| anyhow!("trial {}: {what}", trial.number))?;
         }
         let database = options.db.clone().unwrap_or_else(|| options.file.with_extension("db"));
@@ -133,6 +133,7 @@ impl Host {
             tables,
             calibration,
             logins: Logins::new(&password),
+            controls: experiment.controls.clone(),
         };
         if desk.set(opened).is_err() {
             bail!("the desk is set up once");
@@ -264,8 +265,9 @@ impl Host {
                 continue;
             }
             let Some(table) = self.desk().table(group) else { continue };
-            let (content, _) =
-                live_ground(&start.trial, &self.library).map_err(|what| anyhow!(what))?;
+            let foreperiod = Span::millis(start.foreperiod_ms);
+            let ground = live_ground(&start.trial, &self.library, foreperiod);
+            let (content, _) = ground.map_err(|what| anyhow!(what))?;
             match state.happen(None, EventKind::Started { group, trial, attempt }, "") {
                 Ok(()) => {}
                 Err(Trouble::Refused(_)) => continue,
@@ -284,7 +286,7 @@ impl Host {
                 trial: start.trial.clone(),
                 people,
                 key: key.clone(),
-                foreperiod: Span::millis(start.foreperiod_ms),
+                foreperiod,
             };
             let start_map = map_of(&start.trial);
             let running = Running {
@@ -294,6 +296,7 @@ impl Host {
                 content: content.name(),
                 title: content.map.title.clone(),
                 pause_seconds: f64::from(content.tuning.pause_seconds),
+                held_for: content.held_for,
                 map_text: map_text(&start_map, &self.library),
                 achieved: BTreeMap::new(),
                 told: BTreeMap::new(),
@@ -401,7 +404,7 @@ fn calibration(
             trial.settings.assign(&Assignment { row, player: None, value, at: 0..0 });
         }
     }
-    let ground = live_ground(&trial, library).map_err(|what| anyhow!(what))?;
+    let ground = live_ground(&trial, library, Span::ZERO).map_err(|what| anyhow!(what))?;
     let names = ["map", "model"].map(|name| trial.settings.text(name).to_owned());
     let text = map_text(&names[0], library);
     Ok(Calibration::open(udp, web, ground, names, text, seats)?)

@@ -130,7 +130,8 @@ impl<'a> Match<'a> {
     ) -> Result<Self, String> {
         let settings = &trial.settings;
         let model = Model::named(settings.text("model")).ok_or("this model has no server")?;
-        let ground = library.ground(trial)?;
+        let foreperiod = door.as_ref().map_or(Span::ZERO, |(door, _)| door.foreperiod);
+        let ground = library.ground(trial)?.held(trial, foreperiod);
         let players = settings.players();
         let now = carrier.now();
         let seconds = match &door {
@@ -146,7 +147,7 @@ impl<'a> Match<'a> {
                 let server = Server::open(content, trial.seed, rates, now, &mut seeded);
                 (server, None, None)
             }
-            Some(Door { listener, token, mut random }) => {
+            Some(Door { listener, token, mut random, .. }) => {
                 let server = Server::new(listener, content, trial.seed, rates, now, &mut *random);
                 (server, Some(random), Some(token))
             }
@@ -201,6 +202,12 @@ impl<'a> Match<'a> {
         let mut configuration = self.trial.settings.json();
         configuration["seats"] =
             seats.iter().map(|(seat, player)| (seat.to_string(), *player)).collect();
+        let content = &self.ground.content;
+        if content.held_for > 0 {
+            // Whoever plays the recording makes the game from these.
+            configuration["held_for"] = content.held_for.into();
+            configuration["pause_seconds"] = content.tuning.pause_seconds.into();
+        }
         let configuration = configuration.to_string();
         self.server.record(&Recording::new(&crate::log::build(), &configuration));
         self.recording = Some(Vec::new());

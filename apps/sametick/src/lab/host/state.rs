@@ -73,6 +73,8 @@ pub(super) struct Running {
     pub(super) map_text: Option<String>,
     /// How long the game's rounds wait for their start.
     pub(super) pause_seconds: f64,
+    /// How many must be there for that; 0 if nobody is waited for.
+    pub(super) held_for: u16,
     /// What the experimenter changed in it, in words.
     pub(super) changed: Vec<String>,
     /// By seat and second: what the server saw of lines.

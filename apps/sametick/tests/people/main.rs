@@ -1,6 +1,8 @@
 //! Studies with people, end to end over real sockets: the host is the program itself, participants are the program
 //! without a screen, and the experimenter is this test.
 
+mod held;
+
 use sametick_lab::Log;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
@@ -515,7 +517,7 @@ foreperiod = ["100 ms", "200 ms"]
     folder.write("study.toml", file);
     folder.write(
         "hall.map",
-        &include_str!("../../../games/arena/maps/corners.map").replace("\"Corners\"", "\"Hall\""),
+        &include_str!("../../../../games/arena/maps/corners.map").replace("\"Corners\"", "\"Hall\""),
     );
     let mut command = Command::new(env!("CARGO_BIN_EXE_sametick"));
     command.current_dir(&folder.0).args(["lab", "rehearse", "study.toml", "--json"]);
