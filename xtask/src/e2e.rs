@@ -11,6 +11,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -67,6 +68,8 @@ pub(crate) fn run(options: &EndToEnd) -> Result<ExitCode> {
         Some(program) => program.clone(),
         None => build(&target)?,
     };
+    // Tests start it from folders of their own, too.
+    let program = fs::canonicalize(&program).with_context(|| format!("cannot find {}", program.display()))?;
     let pictures = target.join("e2e");
     fs::create_dir_all(&pictures).with_context(|| format!("cannot make {}", pictures.display()))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -75,10 +78,11 @@ pub(crate) fn run(options: &EndToEnd) -> Result<ExitCode> {
         let wanted = |name: &&&str| options.filter.as_ref().is_none_or(|part| name.contains(part));
         let mut failed = 0;
         for name in TESTS.iter().filter(wanted) {
+            let begun = Instant::now();
             let result = run_one(name, &stage).await;
             stage.driver.close().await;
             match result {
-                Ok(()) => println!("e2e: {name}: ok"),
+                Ok(()) => println!("e2e: {name}: ok ({} s)", begun.elapsed().as_secs()),
                 Err(error) => {
                     failed += 1;
                     println!("e2e: {name}: FAILED: {error:#}");

@@ -18,6 +18,8 @@ const EXAMPLES: &[&str] = &[
     "bridge_trace",
 ];
 const PACKAGES: &[&str] = &["sametick", "sametick-arena", "sametick-islands"];
+/// What uses them with the same features, so that what tests and releases built is not built again.
+const USER: &str = "sametick-app";
 const WASM: &str = "wasm32-unknown-unknown";
 const MARK: &str = "sametick trace ";
 
@@ -32,8 +34,8 @@ WebAssembly.instantiate(program, {}).then(({ instance }) => {
 
 pub(crate) fn run() -> Result<ExitCode> {
     // As tests are built: without optimisation a scene takes a minute.
-    let asserting = build(&["--profile", "test"])?;
-    let released = build(&["--release"])?;
+    let asserting = build(&["--workspace", "--profile", "test"])?;
+    let released = build(&["--release", "--package", USER])?;
     let has_node = Command::new("node").arg("--version").output().is_ok();
     let in_wasm = if has_node { Some(build(&["--release", "--target", WASM])?) } else { None };
     let mut agree = true;
@@ -68,7 +70,7 @@ fn build(options: &[&str]) -> Result<BTreeMap<String, String>> {
         "--quiet",
         "--locked",
         "--features",
-        "secure",
+        "sametick/secure",
         "--message-format",
         "json",
     ]);

@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use fantoccini::actions::{InputSource, KeyAction, KeyActions};
@@ -38,6 +39,10 @@ const FLAGS: [&str; 13] = [
 ];
 const MISSING: &str = "Chromium and its driver are needed: install them (Debian: \
     `apt-get install chromium chromium-driver`), or name them in CHROMIUM and CHROMEDRIVER";
+
+/// A page that is asked all the time has none to draw.
+pub(super) const LOOKS_EVERY: Duration = Duration::from_millis(20);
+const STATUS: &str = "window.sametick ? window.sametick.status() : {}";
 
 /// The driver, a process that ends with this.
 pub(crate) struct Driver {
@@ -147,7 +152,7 @@ impl Page<'_> {
 
     /// How the page is: an empty object before it knows.
     pub(crate) async fn status(&self) -> Result<Value> {
-        self.ask("window.sametick ? window.sametick.status() : {}").await
+        self.ask(STATUS).await
     }
 
     /// Waits until the page is as wanted, for at most so many of the server's ticks.
@@ -158,16 +163,29 @@ impl Page<'_> {
         what: &str,
         is_so: impl Fn(&Value) -> bool,
     ) -> Result<Value> {
+        self.until_told(server, ticks_max, STATUS, what, is_so).await
+    }
+
+    /// Waits until an expression of the page's is as wanted, for at most so many of the server's ticks.
+    pub(crate) async fn until_told(
+        &self,
+        server: &Server,
+        ticks_max: u64,
+        expression: &str,
+        what: &str,
+        is_so: impl Fn(&Value) -> bool,
+    ) -> Result<Value> {
         let begin = server.figure("ticks_total")?;
         loop {
-            let status = self.status().await?;
-            if is_so(&status) {
-                return Ok(status);
+            let told = self.ask(expression).await?;
+            if is_so(&told) {
+                return Ok(told);
             }
             if server.figure("ticks_total")? > begin + ticks_max as f64 {
                 self.picture("failed").await?;
-                bail!("after {ticks_max} ticks still not {what}: {status}");
+                bail!("after {ticks_max} ticks still not {what}: {told}");
             }
+            std::thread::sleep(LOOKS_EVERY);
         }
     }
 

@@ -1,19 +1,15 @@
 //! Islands in a browser: an opening played by mouse and keys against bots, a war that is watched, and pictures of both;
 //! and the same page on a server of Islands, over both roads.
 
-use std::time::Duration;
-
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
 use super::Stage;
-use super::browser::Page;
+use super::browser::{LOOKS_EVERY, Page};
 
 const SIZE: (u32, u32) = (1280, 720);
 /// How often a page is asked how it is before it has failed; it takes its time to answer.
 const ASKED_MAX: usize = 2_000;
-/// A page that is asked all the time has none to draw.
-const LOOKS_EVERY: Duration = Duration::from_millis(20);
 /// Ticks: an opening's buildings stand, and the bots have met.
 const OPENING_TICKS: u32 = 900;
 const WAR_TICKS: u32 = 2_400;

@@ -140,7 +140,13 @@ impl<'a> Participant<'a> {
         let is_new = |set: &mut BTreeSet<String>| set.insert(name.to_owned());
         let is_new = self.seen.lock().is_ok_and(|mut seen| is_new(&mut seen));
         if is_new && self.is_looked_at && !matches!(name, "" | "loading" | "play" | "calibration") {
-            ensure_readable(&self.page, &format!("{}'s {name}", self.name)).await?;
+            let readable = ensure_readable(&self.page, &format!("{}'s {name}", self.name)).await;
+            // A stage may be over before it was looked at: then another time.
+            if readable.is_err() && self.stage().await?["stage"] != name {
+                let _ = self.seen.lock().map(|mut seen| seen.remove(name));
+                return Ok(());
+            }
+            readable?;
             self.page.picture(&format!("people-{}-{name}", self.name)).await?;
         }
         Ok(())
