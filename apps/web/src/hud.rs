@@ -143,7 +143,7 @@ pub(crate) fn weapon(weapon: Weapon) -> &'static str {
 /// What a player is called.
 pub(crate) fn name(world: &World<Entity>, player: u16) -> String {
     crate::scene::seat(world, player)
-        .map_or_else(|| format!("Player {player}"), |seat| seat.name.to_string())
+        .map_or_else(|| format!("Player {}", u32::from(player) + 1), |seat| seat.name.to_string())
 }
 
 /// Time left and phase, in words.
@@ -229,7 +229,8 @@ mod tests {
 
     #[test]
     fn of_a_held_round_nothing_is_seen_before_its_first_tick() {
-        let content = Content::new(sametick_arena::map::MAPS[0].1, sametick_arena::Mode::FreeForAll);
+        let content =
+            Content::new(sametick_arena::map::MAPS[0].1, sametick_arena::Mode::FreeForAll);
         let free = content.unwrap();
         let held = free.clone().held(2, 1.0);
         let mut world: World<Entity> = World::default();

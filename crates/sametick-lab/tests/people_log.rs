@@ -284,7 +284,10 @@ fn a_repeated_trial_replaces_its_rows_and_answers_and_keeps_its_telemetry() {
     );
     assert_eq!(number(log, "SELECT asked_ms FROM sitting WHERE trial = 4"), 60.0);
     let page = report(log, "again").expect("a report");
-    assert!(page.contains("Group 1 repeats 4: because"), "the report tells what was done and why");
+    assert!(
+        page.contains("P01 repeats trial 4: because"),
+        "the report tells what was done and why"
+    );
     // And the same study is in a copy of the log, of which nothing is new.
     let copy = folder.file("copy.db");
     log.connection.execute("VACUUM INTO ?1", [copy.to_string_lossy()]).expect("a copy");

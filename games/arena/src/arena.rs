@@ -357,7 +357,7 @@ fn join(world: &mut World<Entity>, turn: &Turn<'_, Arena>, player: PlayerId) {
     };
     let playing = world.all::<Seat>().filter(|(_, seat)| seat.plays()).count();
     let must_watch = mode == Mode::Duel && playing >= 2;
-    let name = Text::cut(&format!("Player {}", player.0));
+    let name = Text::cut(&format!("Player {}", u32::from(player.0) + 1));
     world.spawn(Seat { player: player.0, name, team, must_watch, ..Seat::default() });
     let round =
         world.all::<Contest>().next().map_or(0, |(_, contest)| contest.round_at(turn.tick()));

@@ -109,7 +109,11 @@ fn hands_and_keys_of_the_file_are_in_what_a_page_plays_with() {
         let hand = lab.ask("/lab/seat", &own, None).1["hand"].clone();
         let session = lab.ask("/lab/session.json", &own, None).1["lab"].clone();
         for shown in [hand, session] {
-            assert_eq!((&shown["sensitivity"], &shown["invert"]), (&sensitivity, &invert), "{shown}");
+            assert_eq!(
+                (&shown["sensitivity"], &shown["invert"]),
+                (&sensitivity, &invert),
+                "{shown}"
+            );
             assert_eq!(shown["keys"], "jump=KeyJ&fire=KeyF");
         }
     }

@@ -301,7 +301,7 @@ fn a_host_that_is_killed_goes_on_where_it_was() {
     let port = free_port();
     let mut lab = Lab::open(&folder, "pair.toml", port);
     let both = [0, 1].map(|seat| lab.attend(&folder, seat, &[]));
-    lab.until(|state| state["log"].to_string().contains("Group 1 began 2"));
+    lab.until(|state| state["log"].to_string().contains("P01 and P02 began trial 2"));
     lab.running.kill();
     let again = Lab::open(&folder, "pair.toml", port);
     assert_eq!(again.told["codes"], lab.told["codes"], "codes stay good");
@@ -517,7 +517,8 @@ foreperiod = ["100 ms", "200 ms"]
     folder.write("study.toml", file);
     folder.write(
         "hall.map",
-        &include_str!("../../../../games/arena/maps/corners.map").replace("\"Corners\"", "\"Hall\""),
+        &include_str!("../../../../games/arena/maps/corners.map")
+            .replace("\"Corners\"", "\"Hall\""),
     );
     let mut command = Command::new(env!("CARGO_BIN_EXE_sametick"));
     command.current_dir(&folder.0).args(["lab", "rehearse", "study.toml", "--json"]);

@@ -39,7 +39,7 @@ impl Study {
         }
         self.clock_ms = now_ms;
         self.events += 1;
-        self.told.push_back((event.at_ms, words(event)));
+        self.told.push_back((event.at_ms, words(event, self.people.group)));
         if self.told.len() > TOLD_MAX {
             self.told.pop_front();
         }

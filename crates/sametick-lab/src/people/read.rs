@@ -25,7 +25,7 @@ const TOLERANCE_MS: f64 = 10.0;
 const TOLERANCE_LOSS: f64 = 2.0;
 const FRAME_TOLERANCE_MS: f64 = 25.0;
 const BREAK_MS: f64 = 30_000.0;
-const THANKS: &str = "That was all. Thank you! You can close this page.";
+const THANKS: &str = "That was all, and everything was saved.";
 const TIME: Kind = Kind::Time { at_most: 3_600_000.0 };
 /// Figures of pages and lines that rules of exclusion may name, besides metrics.
 pub(crate) const FIGURES: [(&str, &str); 9] = [

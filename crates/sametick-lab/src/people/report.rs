@@ -27,7 +27,7 @@ pub(crate) fn section(log: &Log, experiment: &Experiment) -> Result<String, LogE
     page.push_str(&left_out(log)?);
     page.push_str(&flagged(log)?);
     page.push_str(&taking_part(log, people)?);
-    page.push_str(&acts(log)?);
+    page.push_str(&acts(log, people)?);
     page.push_str(&told_apart(log, people)?);
     page.push_str(&thresholds(log, experiment, people)?);
     page.push_str(&answers(log, people)?);
@@ -197,7 +197,7 @@ fn taking_part(log: &Log, people: &People) -> Result<String, LogError> {
 }
 
 /// What the experimenter did and why, and what was broken off: the history that numbers alone do not tell.
-fn acts(log: &Log) -> Result<String, LogError> {
+fn acts(log: &Log, people: &People) -> Result<String, LogError> {
     let is_told = |event: &Event| {
         event.kind.is_experimenters() || matches!(event.kind, EventKind::Broken { .. })
     };
@@ -205,7 +205,7 @@ fn acts(log: &Log) -> Result<String, LogError> {
     let Some(first) = events.first().map(|event| event.at_ms) else { return Ok(String::new()) };
     let cells = |event: &Event| {
         let minutes = event.at_ms.saturating_sub(first) as f64 / 60_000.0;
-        vec![format!("{minutes:.1}"), words(event)]
+        vec![format!("{minutes:.1}"), words(event, people.group)]
     };
     let found: Vec<Vec<String>> = events.iter().map(cells).collect();
     Ok(format!(
