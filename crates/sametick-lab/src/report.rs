@@ -6,7 +6,7 @@ use crate::expectations::{Outcome, outcomes};
 use crate::experiment::Experiment;
 use crate::figure::Figure;
 use crate::log::{Log, LogError};
-use crate::metrics::METRICS;
+use crate::metrics;
 use crate::people;
 use crate::plot::escaped;
 use crate::schema::TABLES;
@@ -254,7 +254,7 @@ fn tables(log: &Log, analysis: &Analysis) -> Result<String, LogError> {
         "<h2>Every metric by condition</h2><p>Mean and 95 % interval. {}</p>\n",
         analysis.how()
     );
-    for metric in METRICS {
+    for metric in metrics::of(&log.connection)? {
         let estimates = analysis.estimates(log, metric)?;
         if estimates.iter().all(Option::is_none) {
             continue;
@@ -264,7 +264,7 @@ fn tables(log: &Log, analysis: &Analysis) -> Result<String, LogError> {
             "<details><summary>{} ({})</summary><p>{}</p><table><tr><th>condition<th>mean<th>interval<th>{}s</tr>",
             words(metric.name),
             escaped(metric.unit),
-            escaped(metric.help),
+            escaped(&metric.meaning(&log.connection)?),
             escaped(&analysis.unit)
         );
         for (met, estimate) in analysis.conditions.iter().zip(&estimates) {
@@ -305,6 +305,7 @@ fn doubtful(log: &Log, recordings: Option<&str>) -> Result<String, LogError> {
     );
     let mut statement = log.connection.prepare(&sql)?;
     let mut rows = statement.query([DOUBTFUL_MAX as i64])?;
+    let are_people = !log.codes()?.is_empty();
     let mut text = String::new();
     while let Some(row) = rows.next()? {
         let (trial, tick, player): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
@@ -314,7 +315,8 @@ fn doubtful(log: &Log, recordings: Option<&str>) -> Result<String, LogError> {
             true => "hit somebody who had reached cover on its own screen",
             false => "was refused, though the crosshair was on somebody",
         };
-        let again = match (recordings, is_virtual) {
+        // What people played is kept as it was; else only what ran in virtual time can be played again.
+        let again = match (recordings, is_virtual || are_people) {
             (_, false) => "played over real sockets".to_owned(),
             (None, true) => {
                 let database = escaped(&log.path().display().to_string());

@@ -43,8 +43,9 @@ const LOOKS_EVERY: Duration = Duration::from_millis(20);
 const SAID_MAX: usize = 4_096;
 /// How long tables are given to say goodbye.
 const GOODBYE: Duration = Duration::from_secs(3);
-/// How long it is still there when everyone is through.
-const LINGERS: Duration = Duration::from_secs(2);
+/// How long it is still there when everyone is through and has been told so; and when somebody has not asked.
+const LINGERS: Duration = Duration::from_millis(500);
+const LINGERS_MAX: Duration = Duration::from_secs(15);
 /// Letters and digits of a password that is drawn; none is taken for another.
 const PASSWORD_LETTERS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const PASSWORD_LENGTH: usize = 12;
@@ -228,8 +229,9 @@ impl Host {
             if !is_over {
                 over_at = None;
             }
-            // The last pages are to see that it is over.
-            let is_told = is_over && over_at.get_or_insert_with(Instant::now).elapsed() > LINGERS;
+            // The last pages are to see that it is over; one that is gone is not waited for.
+            let lingers = if state.is_everyone_thanked() { LINGERS } else { LINGERS_MAX };
+            let is_told = is_over && over_at.get_or_insert_with(Instant::now).elapsed() > lingers;
             if stop.is_asked() || is_told {
                 drop(state);
                 return self.close();

@@ -592,3 +592,68 @@ randomised = true
     }
     assert_eq!(orders[0], orders[1], "the same seed gives the same orders");
 }
+
+/// Two people and two bots who miss: nothing is rewound, and lines are long.
+const DOUBTS: &str = r#"
+question = "What did they see?"
+participants = 2
+seed = 3
+[settings]
+map = "corners"
+players = 4
+duration = "12 s"
+warm_up = "200 ms"
+model = "quake3"
+ping = "150 ms"
+weapon = "rifle"
+[people]
+group = 2
+consent = "One round."
+tolerance = "200 ms"
+"#;
+
+#[test]
+fn what_people_saw_is_known_of_their_shots_and_a_doubtful_one_leads_to_its_recording() {
+    let folder = Folder::new("doubts");
+    folder.write("study.toml", DOUBTS);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sametick"));
+    command.current_dir(&folder.0).args(["lab", "rehearse", "study.toml", "--skill", "expert"]);
+    let done = command.output().expect("it starts");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let log = folder.log("study.rehearsal.db");
+    let people = "FROM shot s JOIN player p ON p.trial = s.trial AND p.player = s.player \
+                  WHERE p.role = 'person'";
+    let fired = count(&log, &format!("SELECT COUNT(*) {people}"));
+    let aimed = count(&log, &format!("SELECT COUNT(*) {people} AND s.aimed IS NOT NULL"));
+    assert!(fired >= 10 && aimed >= 3, "{aimed} of {fired} shots were aimed at somebody");
+    let shown = count(&log, &format!("SELECT COUNT(*) {people} AND s.shown_x IS NOT NULL"));
+    assert_eq!(shown, aimed, "each was shown somewhere");
+    // Near to where the server had it: nobody runs further in a fifth of a second and an interpolation.
+    let far = format!(
+        "SELECT COUNT(*) {people} AND ABS(s.shown_x - s.served_x) + ABS(s.shown_y - s.served_y) > 6"
+    );
+    assert!(count(&log, &far) * 4 <= aimed, "{} of {aimed} are far", count(&log, &far));
+    // Whoever was aimed at or hit has a place of its own, but for the last moments.
+    let victims = "FROM shot s JOIN player p ON p.trial = s.trial AND p.player = s.aimed WHERE p.role = 'person' \
+                   AND s.time_ms < 11000";
+    let all = count(&log, &format!("SELECT COUNT(*) {victims}"));
+    let own = count(&log, &format!("SELECT COUNT(*) {victims} AND s.own_x IS NOT NULL"));
+    assert_eq!(own, all);
+    let hits = "FROM shot s JOIN player p ON p.trial = s.trial AND p.player = s.hit WHERE p.role = 'person' \
+                AND s.time_ms < 11000";
+    let unknown = format!("SELECT COUNT(*) {hits} AND s.is_behind_cover IS NULL");
+    assert_eq!(count(&log, &unknown), 0, "of {}", count(&log, &format!("SELECT COUNT(*) {hits}")));
+    let page = folder.0.join("study.rehearsal.html");
+    let page = std::fs::read_to_string(page).expect("the report");
+    let (_, rest) = page.split_once("<code>sametick replay ").expect("a command");
+    let command: Vec<&str> = rest.split("</code>").next().unwrap_or("").split(' ').collect();
+    let [file, "--seek", tick] = command[..] else { panic!("{command:?}") };
+    assert!(page.contains(&format!("<a href=\"{file}\">")), "{file}");
+    let mut replay = Command::new(env!("CARGO_BIN_EXE_sametick"));
+    let replay = replay.current_dir(&folder.0).args(["replay", file, "--seek", tick]).output();
+    let world = String::from_utf8_lossy(&replay.expect("it starts").stdout).into_owned();
+    assert!(world.starts_with(&format!("tick {tick},")), "{world}");
+    for player in 1..=4 {
+        assert!(world.contains(&format!(" of player {player}\n")), "player {player}: {world}");
+    }
+}

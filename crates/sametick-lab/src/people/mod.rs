@@ -47,6 +47,7 @@ mod stage;
 mod stairs;
 mod study;
 mod table;
+mod track;
 mod words;
 
 pub(crate) use arrange::arrange;

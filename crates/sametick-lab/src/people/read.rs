@@ -6,7 +6,7 @@ use super::table::{
     QUESTIONS_MAX, Question, QuestionKind, Staircase, When,
 };
 use crate::experiment::Experiment;
-use crate::metrics::{self, METRICS};
+use crate::metrics;
 use crate::plan::impossible;
 use crate::scan::Scan;
 use crate::settings::{self, Assignment, Row, SETTINGS, Scope};
@@ -398,7 +398,7 @@ fn correct(scan: &Scan<'_>, people: &People) -> Result<Correct, Wrong> {
     }
     let (name, comparison, bound) = bounded(&said).ok_or_else(|| wrong(usual))?;
     let metric = metrics::find(name).ok_or_else(|| {
-        let meant = meant(name, METRICS.iter().map(|metric| metric.name));
+        let meant = meant(name, metrics::names());
         wrong(&format!("there is no metric `{name}`; {meant}"))
     })?;
     Ok(Correct::Metric(metric, comparison, bound))
@@ -425,8 +425,8 @@ fn exclusions(scan: &Scan<'_>) -> Result<Vec<Exclusion>, Wrong> {
             return Err(scan.source.wrong(&at, what));
         };
         let known = FIGURES.iter().map(|(name, _)| *name);
-        let known = known.chain(METRICS.iter().map(|metric| metric.name));
-        if !known.clone().any(|name| name == figure) {
+        if !known.clone().any(|name| name == figure) && metrics::find(figure).is_none() {
+            let known = known.chain(metrics::names());
             let what = format!("there is no figure `{figure}`; {}", meant(figure, known));
             return Err(scan.source.wrong(&at, what));
         }

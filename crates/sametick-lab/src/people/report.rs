@@ -5,12 +5,14 @@ use super::exclude::excluded;
 use super::live::words;
 use super::study::Study;
 use super::table::{People, QuestionKind};
+use super::track;
 use crate::analysis::{Analysis, estimate};
 use crate::experiment::Experiment;
 use crate::log::{Log, LogError};
 use crate::metrics;
 use crate::plan::Plan;
 use crate::plot::escaped;
+use crate::report::titled;
 use crate::value::Plain;
 use rusqlite::Row;
 use std::collections::BTreeMap;
@@ -18,6 +20,9 @@ use std::fmt::Write;
 
 /// How many flags, answers in words and attempts are listed.
 const LISTED_MAX: usize = 200;
+
+/// How many staircases are drawn.
+const TRACKS_MAX: usize = 60;
 
 /// What a log says of people, for the report.
 pub(crate) fn section(log: &Log, experiment: &Experiment) -> Result<String, LogError> {
@@ -257,6 +262,7 @@ fn thresholds(log: &Log, experiment: &Experiment, people: &People) -> Result<Str
     }
     let left_out = excluded(log)?;
     let (unit, mut found) = (staircase.row().kind.unit(), Vec::new());
+    let (mut tracks, level) = (Vec::new(), titled(&staircase.setting.name()));
     let mut by_condition: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     for group in 1..=experiment.participants {
         for (condition, stairs) in study.stairs(group).into_iter().flatten() {
@@ -265,9 +271,17 @@ fn thresholds(log: &Log, experiment: &Experiment, people: &People) -> Result<Str
             if let Some(threshold) = threshold.filter(|_| !is_out) {
                 by_condition.entry(*condition).or_default().push(threshold);
             }
+            let label = plan.conditions[*condition].label.clone();
+            if !stairs.steps.is_empty() {
+                let out = if is_out { ", left out" } else { "" };
+                let is_one = plan.conditions.len() < 2;
+                let of = if is_one { String::new() } else { format!(", {label}") };
+                let title = format!("Participant {group}{of}{out}");
+                tracks.push(track::svg(stairs, staircase, &title, &level));
+            }
             found.push(vec![
                 group.to_string(),
-                plan.conditions[*condition].label.clone(),
+                label,
                 number(threshold),
                 stairs.steps.len().to_string(),
                 stairs.reversals(staircase).len().to_string(),
@@ -290,6 +304,19 @@ fn thresholds(log: &Log, experiment: &Experiment, people: &People) -> Result<Str
             escaped(&plan.conditions[condition].label),
             number(Some(estimate.mean)),
             estimate.units
+        );
+    }
+    let more = match tracks.len().saturating_sub(TRACKS_MAX) {
+        0 => String::new(),
+        more => format!(" {more} more are not drawn."),
+    };
+    if !tracks.is_empty() {
+        tracks.truncate(TRACKS_MAX);
+        let _ = writeln!(
+            text,
+            "<figure><div class=\"tracks\">{}</div><figcaption>{}{more}</figcaption></figure>",
+            tracks.concat(),
+            track::CAPTION
         );
     }
     let heads = ["participant", "condition", "threshold", "trials", "reversals", ""];

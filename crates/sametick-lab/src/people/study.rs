@@ -259,9 +259,11 @@ impl Study {
 
     /// The place of what a group plays next.
     pub(crate) fn next_of(&self, group: &Group) -> Option<usize> {
-        if let Some(place) = group.again.front() {
-            return Some(*place);
-        }
+        group.again.front().copied().or_else(|| self.turn_of(group))
+    }
+
+    /// The place that a group has reached in its order, whatever is repeated before.
+    pub(crate) fn turn_of(&self, group: &Group) -> Option<usize> {
         let open = group.fates.iter().enumerate().filter(|(_, fate)| **fate == Fate::Open);
         open.map(|(place, _)| place).find(|place| !self.is_passed(group, *place))
     }

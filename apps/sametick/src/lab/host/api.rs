@@ -57,7 +57,7 @@ pub(super) fn seat(desk: &Desk, seat: SeatId) -> Answer {
     let mut state = lock(&desk.state);
     state.touch(seat)?;
     let now_ms = unix_ms();
-    let stage = state.study.stage(seat, now_ms);
+    let stage = state.stage(seat, now_ms);
     let mut shown = shown(desk, &stage, now_ms);
     if stage == Stage::Calibration {
         shown["floor_ms"] = desk.calibration.floor_ms(seat.0.into()).into();
@@ -106,7 +106,7 @@ pub(super) fn act(desk: &Desk, seat: SeatId, body: &Value) -> Answer {
         desk.stop_table(&mut state, group, "somebody does not take part any more");
     }
     let now_ms = unix_ms();
-    Ok(shown(desk, &state.study.stage(seat, now_ms), now_ms))
+    Ok(shown(desk, &state.stage(seat, now_ms), now_ms))
 }
 
 /// What a page says of itself, with the floor that the server found: nobody is believed about that.
