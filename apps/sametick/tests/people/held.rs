@@ -1,7 +1,7 @@
 //! Rounds that are held, and what a file gives to hands and keys.
 
 use super::{Folder, Lab, Running, check_rows};
-use sametick::replay::{Header, Playback};
+use sametick::replay::{Header, Replay};
 use sametick_arena::{Arena, Contest, Fighter, Phase};
 use sametick_lab::content_recorded;
 use serde_json::{Value, json};
@@ -63,7 +63,7 @@ fn a_round_is_held_for_what_was_drawn_and_before_it_nobody_moves_or_fires() {
         let header = Header::read(&bytes).expect("a recording");
         let content = content_recorded(header.content_name, &header.configuration, None);
         let content = content.expect("the game that was played");
-        let mut playback = Playback::<Arena>::open(bytes, content).expect("a recording");
+        let mut playback = Replay::<Arena>::open(bytes, content).expect("a recording");
         let (mut before, mut first, mut fired) = (0.0, None, false);
         for world in playback.worlds() {
             let world = world.expect("it plays as it was");
