@@ -229,7 +229,8 @@ mod tests {
 
     #[test]
     fn of_a_held_round_nothing_is_seen_before_its_first_tick() {
-        let content = Content::new(sametick_arena::map::MAPS[0].1, sametick_arena::Mode::FreeForAll);
+        let content =
+            Content::new(sametick_arena::map::MAPS[0].1, sametick_arena::Mode::FreeForAll);
         let free = content.unwrap();
         let held = free.clone().held(2, 1.0);
         let mut world: World<Entity> = World::default();

@@ -4,9 +4,7 @@
 use crate::conditions::Wanted;
 use crate::lab::Terms;
 use crate::player::Player;
-use crate::session::{
-    Road, Session, endless_content, find_held, named_content, targets_content,
-};
+use crate::session::{Road, Session, endless_content, find_held, named_content, targets_content};
 use crate::settings::Settings;
 use sametick::codec::compact::Tables;
 use sametick::lockstep::{Identity, Mesh, Role, build_of};

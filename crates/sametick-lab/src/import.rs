@@ -147,13 +147,7 @@ const KEYS: &[(Becomes, &[&str])] = &[
     (Not("frames are evenly spaced"), &["frameTimeArray", "frameTimeRandomize", "frameTimeMode"]),
     (
         Not("the arena has its own maps and cameras: choose `map`"),
-        &[
-            "scene",
-            "playerCamera",
-            "resetHeight",
-            "spawnPosition",
-            "spawnHeading",
-        ],
+        &["scene", "playerCamera", "resetHeight", "spawnPosition", "spawnHeading"],
     ),
     (
         Not("the arena has its own way of walking"),

@@ -80,7 +80,8 @@ pub(crate) fn step(world: &mut World<Entity>, turn: &Turn<'_, Arena>) {
     let playing = world.all::<Seat>().filter(|(_, seat)| seat.plays()).count();
     let all_ready = world.all::<Seat>().all(|(_, seat)| !seat.plays() || seat.is_ready);
     let wanted = usize::from(turn.content().held_for).max(1);
-    let is_complete = if mode == Mode::Duel { playing == 2 && all_ready } else { playing >= wanted };
+    let is_complete =
+        if mode == Mode::Duel { playing == 2 && all_ready } else { playing >= wanted };
     let best = world
         .all::<Seat>()
         .map(|(_, seat)| seat.score)

@@ -517,7 +517,8 @@ foreperiod = ["100 ms", "200 ms"]
     folder.write("study.toml", file);
     folder.write(
         "hall.map",
-        &include_str!("../../../../games/arena/maps/corners.map").replace("\"Corners\"", "\"Hall\""),
+        &include_str!("../../../../games/arena/maps/corners.map")
+            .replace("\"Corners\"", "\"Hall\""),
     );
     let mut command = Command::new(env!("CARGO_BIN_EXE_sametick"));
     command.current_dir(&folder.0).args(["lab", "rehearse", "study.toml", "--json"]);

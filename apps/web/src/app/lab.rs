@@ -80,7 +80,8 @@ impl App {
         }
         self.settings.is_inverted = asked.invert.unwrap_or(self.settings.is_inverted);
         let usual = Settings::default();
-        self.settings.field_of_view = asked.field_of_view.map_or(usual.field_of_view, |it| it as f32);
+        self.settings.field_of_view =
+            asked.field_of_view.map_or(usual.field_of_view, |it| it as f32);
         self.settings.bindings = usual.bindings;
         for (action, key) in asked.keys.split('&').filter_map(|part| part.split_once('=')) {
             // What this page has no key for, it does not do.

@@ -110,8 +110,9 @@ fn all_contents(map: Option<&str>) -> impl Iterator<Item = Content> {
     let scenes = Scene::all().into_iter().map(|scene| scene.content);
     let maps = MAPS.iter().map(|(_, text)| *text).chain(map);
     let modes = [Mode::FreeForAll, Mode::Teams, Mode::Duel, Mode::Practice];
-    let matches = maps
-        .flat_map(move |map| modes.into_iter().filter_map(move |mode| match_content(map, mode).ok()));
+    let matches = maps.flat_map(move |map| {
+        modes.into_iter().filter_map(move |mode| match_content(map, mode).ok())
+    });
     scenes.chain(matches)
 }
 
