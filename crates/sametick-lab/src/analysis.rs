@@ -143,8 +143,18 @@ impl Analysis {
         let by_unit = self.by_unit(log, metric)?;
         Ok(by_unit
             .iter()
-            .map(|units| estimate(&units.values().copied().collect::<Vec<_>>()))
+            .map(|units| metric.estimate(&units.values().copied().collect::<Vec<_>>()))
             .collect())
+    }
+}
+
+impl Metric {
+    /// The [estimate] of some units; that of a share ends where shares end.
+    pub(crate) fn estimate(&self, units: &[f64]) -> Option<Estimate> {
+        let found = estimate(units)?;
+        let within = |(low, high): (f64, f64)| (low.max(0.0), high.min(100.0));
+        let interval = found.interval.map(|ends| if self.is_share() { within(ends) } else { ends });
+        Some(Estimate { interval, ..found })
     }
 }
 

@@ -175,7 +175,7 @@ impl Figure {
                 let units = self.units(&by_unit, analysis, &levels);
                 let numbers: Vec<f64> = units.values().copied().collect();
                 let at = if are_numbers { place.as_f64().unwrap_or(0.0) } else { index as f64 };
-                if let Some(Estimate { mean, interval, units }) = estimate(&numbers) {
+                if let Some(Estimate { mean, interval, units }) = self.metric.estimate(&numbers) {
                     series.points.push((at, mean, interval));
                     series.units.push(units);
                 }

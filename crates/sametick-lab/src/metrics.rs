@@ -18,6 +18,27 @@ pub struct Metric {
     pub sql: &'static str,
 }
 
+/// Those that lie between nothing and all. Other percentages are savings and differences, which may be negative.
+const SHARES: [&str; 10] = [
+    "accuracy",
+    "behind_cover",
+    "clock_within_100",
+    "clock_within_150",
+    "hit_agreement",
+    "line_loss",
+    "seen_again",
+    "stale",
+    "targets_destroyed",
+    "told_apart",
+];
+
+impl Metric {
+    /// Whether it is a share, from 0 to 100 %.
+    pub fn is_share(&self) -> bool {
+        SHARES.contains(&self.name)
+    }
+}
+
 /// A number that the trial itself has, by name.
 macro_rules! figure {
     ($name:literal) => {

@@ -71,10 +71,18 @@ pub fn report_with(log: &Log, command: &str, recordings: Option<&str>) -> Result
             "<p class=\"answer\">Incomplete: {done} of {planned} trials are here.</p>"
         );
     }
-    for figure in &figures {
-        for answer in figure.answers(log, &analysis)? {
-            let _ = writeln!(page, "<p class=\"answer\">{}</p>", escaped(&answer));
+    // What a staircase was made for is its answer.
+    let mut answers = match &experiment {
+        Some(experiment) if !log.codes()?.is_empty() => people::thresholds(log, experiment)?,
+        _ => Vec::new(),
+    };
+    if answers.is_empty() {
+        for figure in &figures {
+            answers.extend(figure.answers(log, &analysis)?);
         }
+    }
+    for answer in answers {
+        let _ = writeln!(page, "<p class=\"answer\">{}</p>", escaped(&answer));
     }
     page.push_str("<div class=\"first\"><div>");
     for figure in &figures {

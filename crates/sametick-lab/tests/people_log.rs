@@ -446,6 +446,10 @@ correct = "interval"
     }
     let page = report(&played.log, "again").expect("a report");
     assert!(page.contains("Thresholds of ping") && page.contains("Two intervals"), "{page}");
+    assert!(
+        page.contains("<p class=\"answer\">Ping: threshold "),
+        "the first sentence is what was asked for"
+    );
     assert!(page.contains("2 participants."), "{page}");
     check_tracks(&page, &played);
     // What the comparison was asked for is what the staircase said.

@@ -57,7 +57,7 @@ pub use flags::{Flag, Telemetry, flags};
 pub use line::Line;
 pub use log::{Attempt, WHICH_INTERVAL, result};
 pub use power::{Power, power};
-pub(crate) use report::section;
+pub(crate) use report::{section, thresholds};
 pub use stage::{Asked, Stage, Start};
 pub use stairs::{Stairs, Step};
 pub use study::{ATTEMPTS_MAX, SEATS_MAX, Study};
