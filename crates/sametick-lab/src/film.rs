@@ -1,5 +1,5 @@
-//! The film of a shot, as a page: the moments around it as its shooter's screen showed them, as the server had them and as
-//! its victim's screen showed them. Made of a trial's recording and of what the log says of the shot.
+//! The film of a shot, as a page: the moments around it as its shooter's screen showed them, as the server had them and
+//! as its victim's screen showed them. Made of a trial's recording and of what the log says of the shot.
 
 use crate::log::{Log, LogError};
 use crate::play::content_recorded;
@@ -328,10 +328,11 @@ fn page(
     // No text of anybody is in it, only numbers.
     let _ = write!(
         text,
-        "</div>\n<p><button id=\"play\">Play</button> <input id=\"time\" type=\"range\" min=\"0\" max=\"{}\" value=\"{at}\" \
-         aria-label=\"moment\"> <output id=\"moment\">the shot</output></p>\n\
-         <p>From above; each pane at the same moment. The middle is what the recording has. Beside it are the screens: the one who \
-         fires at the command of that tick, worked out as docs/people.md says, with the age that others had on it at the shot.</p>\n\
+        "</div>\n<p><button id=\"play\">Play</button> <input id=\"time\" type=\"range\" min=\"0\" max=\"{}\" \
+         value=\"{at}\" aria-label=\"moment\"> <output id=\"moment\">the shot</output></p>\n\
+         <p>From above; each pane at the same moment. The middle is what the recording has. Beside it are the screens, \
+         the shooter's at its command of that tick, worked out as docs/people.md says, with the age that others had on \
+         them at the shot.</p>\n\
          <script>const film = {data};\n{SCRIPT}</script></body></html>\n",
         count.saturating_sub(1)
     );

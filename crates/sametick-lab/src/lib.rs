@@ -46,7 +46,7 @@
 //! | `rows`, `schema`, `log`, `export` | what is logged, the tables, the file, other files made of it |
 //! | `run`, `programs`, `again` | all trials on all cores, programs around them, one trial again |
 //! | `metrics`, `analysis`, `formula`, `expectations` | numbers of trials, intervals, what was expected |
-//! | `plot`, `figure`, `film`, `report`, `compare`, `starting` | figures, shots seen again, the page, two logs beside each other, a first file |
+//! | `plot`, `figure`, `film`, `report`, `compare`, `starting` | figures, films, the page, two logs, a first file |
 
 mod again;
 mod analysis;

@@ -46,8 +46,8 @@ pub fn report(log: &Log, command: &str) -> Result<String, LogError> {
     report_with(log, command, None)
 }
 
-/// The same, where recordings of the trials with doubtful shots lie in a folder beside the page, as `trial-N.sametick`, and
-/// films of these shots ([`film`](crate::film)) as `trial-N-tick-T.html`.
+/// The same, where recordings of the trials with doubtful shots lie in a folder beside the page, as `trial-N.sametick`,
+/// and films of these shots ([`film`](crate::film)) as `trial-N-tick-T.html`.
 pub fn report_with(log: &Log, command: &str, recordings: Option<&str>) -> Result<String, LogError> {
     let head = head(log)?;
     let analysis = Analysis::new(log)?;

@@ -49,7 +49,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     crate::print(&format!("{shown}wrote {0}; now: sametick replay {0}{seek}\n", path.display()))
 }
 
-/// Writes the film of the tick that is of interest beside a recording, if somebody shot in it: what is to be said of that.
+/// Writes the film of the tick that is of interest beside a recording, if somebody shot in it: what is to be told.
 fn show(log: &Log, options: &Options, recording: &Path) -> String {
     let page = options.tick.and_then(|tick| {
         let bytes = std::fs::read(recording).ok()?;
