@@ -520,7 +520,7 @@ pub const METRICS: &[Metric] = &[
     },
 ];
 
-/// When ratings are asked for: what their metrics are called, what that means, and whose trials an answer (`q`) counts for.
+/// Ratings by when they are asked for: their name, what it means, and for which trials an answer (`q`) counts.
 const RATINGS: [(&str, &str, &str); 3] = [
     (
         "rating",

@@ -46,7 +46,8 @@ pub fn report(log: &Log, command: &str) -> Result<String, LogError> {
     report_with(log, command, None)
 }
 
-/// The same, where recordings of the trials with doubtful shots lie in a folder beside the page, as `trial-N.sametick`.
+/// The same, where recordings of the trials with doubtful shots lie in a folder beside the page, as `trial-N.sametick`,
+/// and films of these shots ([`film`](crate::film)) as `trial-N-tick-T.html`.
 pub fn report_with(log: &Log, command: &str, recordings: Option<&str>) -> Result<String, LogError> {
     let head = head(log)?;
     let analysis = Analysis::new(log)?;
@@ -297,6 +298,14 @@ fn tables(log: &Log, analysis: &Analysis) -> Result<String, LogError> {
 const DOUBTFUL: &str = "FROM shot s JOIN trial t USING (trial) WHERE s.is_behind_cover OR (s.aimed IS NOT NULL AND \
                         s.hit IS NULL AND s.target IS NULL) ORDER BY s.trial, s.tick LIMIT ?1";
 
+/// The trials and ticks of all doubtful shots that a report lists.
+pub fn doubtful_shots(log: &Log) -> Result<Vec<(u32, u32)>, LogError> {
+    let sql = format!("SELECT DISTINCT trial, tick FROM (SELECT s.trial, s.tick {DOUBTFUL})");
+    let mut statement = log.connection.prepare(&sql)?;
+    let shots = statement.query_map([DOUBTFUL_MAX as i64], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(shots.collect::<rusqlite::Result<_>>()?)
+}
+
 /// The trials whose doubtful shots a report lists, and that can be played again.
 pub fn doubtful_trials(log: &Log) -> Result<Vec<u32>, LogError> {
     let sql = format!(
@@ -331,9 +340,11 @@ fn doubtful(log: &Log, recordings: Option<&str>) -> Result<String, LogError> {
                 format!("<code>sametick lab replay {database} --trial {trial} --tick {tick}</code>")
             }
             (Some(folder), true) => {
-                let file = escaped(&format!("{folder}/trial-{trial}.sametick"));
+                let (folder, name) = (escaped(folder), format!("trial-{trial}"));
                 format!(
-                    "<a href=\"{file}\">recording</a>: <code>sametick replay {file} --seek {tick}</code>"
+                    "<a href=\"{folder}/{name}-tick-{tick}.html\">as both saw it</a>, \
+                     <a href=\"{folder}/{name}.sametick\">recording</a>: \
+                     <code>sametick replay {folder}/{name}.sametick --seek {tick}</code>"
                 )
             }
         };

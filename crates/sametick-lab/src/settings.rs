@@ -121,7 +121,7 @@ pub const SETTINGS: &[Row] = &[
         TIME,
         Trial,
         Number(30_000.0),
-        "how long is played and logged; of a match from the start of its round, with `targets` from when the first appears",
+        "how long is played and logged; of a match from the start of its round, with `targets` from when one appears",
     ),
     row(
         "warm_up",

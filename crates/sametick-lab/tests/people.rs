@@ -447,8 +447,8 @@ fn check_history(driver: &Driver, seed: u64) {
     }
 }
 
-/// First attempts come in the order of the plan, whatever is repeated in between. Only what was left out may come after its
-/// turn, if that is taken back; nothing comes before it.
+/// First attempts come in the order of the plan, whatever is repeated in between. Only what was left out may come after
+/// its turn, if that is taken back; nothing comes before it.
 fn check_order(driver: &Driver, seed: u64) {
     let mut most: BTreeMap<u32, u32> = BTreeMap::new();
     let is_pair = driver.study.people().intervals.is_some();

@@ -387,16 +387,16 @@ impl<G: Game> Server<G> {
         self.half.claims.drain(..).collect()
     }
 
-    /// Has players who come from now on tell what their screens show, even where no shot is judged by it: a few bits with
-    /// each command. Then [`shown_to`](Server::shown_to) knows it.
+    /// Has players who come from now on tell what their screens show, even where no shot is judged by it: a few bits
+    /// with each command. Then [`shown_to`](Server::shown_to) knows it.
     pub fn ask_what_is_shown(&mut self) {
         self.half.ask_what_is_shown();
     }
 
     /// The world as a player's screen showed it when it gave its command of a tick of late, or the last before it: made
-    /// again from snapshots by the player's own word, which may be a lie. Errors that its screen smoothed are not in it.
-    /// Who `predicts` its own player has that in the present, else in the past like all others. None if the player does
-    /// not tell, or predicts others too: how, only its own computer knows.
+    /// again from snapshots by the player's own word, which may be a lie. Errors that its screen smoothed are not in
+    /// it. Who `predicts` its own player has that in the present, else in the past like all others. None if the player
+    /// does not tell, or predicts others too: how, only its own computer knows.
     pub fn shown_to(&self, player: PlayerId, at: Tick, predicts: bool) -> Option<World<G::Entity>> {
         self.half.shown_to(player, at, predicts)
     }

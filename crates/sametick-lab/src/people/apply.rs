@@ -402,7 +402,7 @@ impl Study {
         }
         let numbers: Vec<u32> =
             pair.iter().map(|place| self.trial_at(group, *place).number).collect();
-        // What was left out before its turn has come comes in its turn: else it would be met before what stands before it.
+        // What was left out before its turn comes in its turn: else it would be met before what stands before it.
         let is_ahead = pair.iter().all(|place| group.fates[*place] == Fate::Skipped)
             && self.turn_of(group).is_some_and(|turn| turn < pair[0]);
         let key = self.stairs_key(group, place);

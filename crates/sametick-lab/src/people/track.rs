@@ -17,9 +17,9 @@ const WRONG_COLOUR: &str = "#c2410c";
 const CROSS: f64 = 3.4;
 
 /// What pictures of staircases show, in words.
-pub(super) const CAPTION: &str = "Each staircase by itself, trial by trial. A dot is a trial that was right, a cross one \
-    that was wrong; with a ring around it the staircase turned there. The dashed line is the threshold: the mean of the \
-    levels at the reversals, without the first two, of an even number of them.";
+pub(super) const CAPTION: &str = "Each staircase by itself, trial by trial. A dot is a trial that was right, a cross \
+    one that was wrong; with a ring around it the staircase turned there. The dashed line is the threshold: the mean \
+    of the levels at the reversals, without the first two, of an even number of them.";
 
 /// Where trials and levels lie on the picture.
 struct Frame {

@@ -1,6 +1,6 @@
-//! What screens showed that are elsewhere, worked out from what the server knows of them. Where others were, a player tells
-//! with each command; where a player had itself follows from the commands that it had given by then, of which some come
-//! later: until they have, a shot waits.
+//! What screens showed that are elsewhere, worked out from what the server knows of them. Where others were, a player
+//! tells with each command; where a player had itself follows from the commands that it had given by then, of which
+//! some come later: until they have, a shot waits.
 
 use super::screen::{Aim, Look, Screen};
 use super::served::Match;

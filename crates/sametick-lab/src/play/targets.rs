@@ -107,8 +107,8 @@ impl Targets {
         }
     }
 
-    /// Whether a round is on and none of the file's targets has appeared yet: what counts has not begun, if this does not
-    /// take longer than they wait at most.
+    /// Whether none of the file's targets has appeared yet: what counts has not begun, unless this takes longer than
+    /// they wait at most.
     pub(crate) fn are_awaited(&self, time_ms: f64) -> bool {
         let began = self.began_ms.map_or(0.0, |began| began.max(0.0));
         !self.names.is_empty()

@@ -1,5 +1,5 @@
-//! What players' screens showed, by their own word, and how far ahead of the server their own time runs. For whoever looks
-//! into a match; no rule reads it.
+//! What players' screens showed, by their own word, and how far ahead of the server their own time runs. For whoever
+//! looks into a match; no rule reads it.
 
 use super::{Player, SnapshotServer};
 use crate::game::Game;
