@@ -213,10 +213,15 @@ function take(told) {
   if (painter) painter(told);
 }
 
-function showProgress({ stage, place, of, is_practice }) {
+function showProgress({ stage, place, of, is_practice, trial }) {
   const words = document.getElementById("place");
   const bar = document.getElementById("progress");
-  if (place && of) {
+  if (stage === "questions" && (trial === null || trial === undefined)) {
+    // Those at the end come after all rounds.
+    words.textContent = "Last questions";
+    bar.firstElementChild.style.width = "100%";
+    bar.setAttribute("aria-valuenow", 100);
+  } else if (place && of) {
     words.textContent = is_practice ? "Practice" : `Round ${place} of ${of}`;
     const done = Math.round(100 * (place - 1) / of);
     bar.firstElementChild.style.width = `${done}%`;

@@ -108,6 +108,11 @@ pub(super) fn state(desk: &Desk) -> Value {
             row["is_focused"] = told.map(|told| told.is_focused).into();
             row["is_hidden"] = told.map(|told| told.hidden_ms > 0.0).into();
             row["flags"] = life.flags.clone().into();
+            // What is marked in its row is also said.
+            let flags = life.flags.join(", ");
+            if !flags.is_empty() {
+                anomalies.push(format!("P{:02}, in the last round: {flags}.", seat.0));
+            }
             if is_playing && told.is_some_and(|told| told.hidden_ms > 0.0) {
                 anomalies.push(format!("P{:02}: the page is hidden.", seat.0));
             }
