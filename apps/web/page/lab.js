@@ -135,13 +135,19 @@ function askForCode(before, problem) {
     return [
       element("h1", "Take your seat"),
       element("p", "You were given a code of ten letters and digits, or a link that has it. It is all that the study knows you by."),
-      problem ? element("p", { class: "problem", role: "alert" }, problem) : null,
+      problem ? element("p", { class: "problem", role: "alert" }, sentence(problem)) : null,
       form,
     ];
   });
 }
 
 // ---- Asking what there is to show ----
+
+// The server speaks in the middle of sentences.
+function sentence(words) {
+  const text = words.trim();
+  return /[.!?…]$/.test(text) ? `${text[0].toUpperCase()}${text.slice(1)}` : `${text[0].toUpperCase()}${text.slice(1)}.`;
+}
 
 function warn(text) {
   trouble.textContent = text;
