@@ -135,13 +135,19 @@ function askForCode(before, problem) {
     return [
       element("h1", "Take your seat"),
       element("p", "You were given a code of ten letters and digits, or a link that has it. It is all that the study knows you by."),
-      problem ? element("p", { class: "problem", role: "alert" }, problem) : null,
+      problem ? element("p", { class: "problem", role: "alert" }, sentence(problem)) : null,
       form,
     ];
   });
 }
 
 // ---- Asking what there is to show ----
+
+// The server speaks in the middle of sentences.
+function sentence(words) {
+  const text = words.trim();
+  return /[.!?…]$/.test(text) ? `${text[0].toUpperCase()}${text.slice(1)}` : `${text[0].toUpperCase()}${text.slice(1)}.`;
+}
 
 function warn(text) {
   trouble.textContent = text;
@@ -228,10 +234,15 @@ function decline({ stage: before }) {
   ]);
 }
 
-function showProgress({ stage, place, of, is_practice, round, rounds }) {
+function showProgress({ stage, place, of, is_practice, round, rounds, trial }) {
   const words = document.getElementById("place");
   const bar = document.getElementById("progress");
-  if (place && of) {
+  if (stage === "questions" && (trial === null || trial === undefined)) {
+    // Those at the end come after all rounds.
+    words.textContent = "Last questions";
+    bar.firstElementChild.style.width = "100%";
+    bar.setAttribute("aria-valuenow", 100);
+  } else if (place && of) {
     words.textContent = is_practice ? "Practice" : `Round ${round} of ${rounds}`;
     const done = Math.round(100 * (place - 1) / of);
     bar.firstElementChild.style.width = `${done}%`;

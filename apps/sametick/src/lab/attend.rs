@@ -61,6 +61,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         Some((base, code)) => (base, Some(code.to_owned())),
         None => (options.url.as_str(), None),
     };
+    if base.starts_with("https:") {
+        bail!("it goes over http:// only: host the study without --cert to try it");
+    }
     let code = options.code.clone().or(code);
     let code = code.context("a code is wanted: at the end of the link, or with --code")?;
     let base = base.rsplit_once('/').filter(|(front, _)| front.len() > "https://".len());

@@ -2,7 +2,7 @@
 //! nothing of any other seat.
 
 use super::desk::{Answer, Desk, Errors, Grip, object, text};
-use super::state::{Told, Trouble, unix_ms};
+use super::state::{State, Told, Trouble, unix_ms};
 use super::table::lock;
 use crate::page::digits;
 use axum::http::StatusCode;
@@ -56,21 +56,20 @@ pub(super) fn hash(secret: &str) -> String {
 pub(super) fn seat(desk: &Desk, seat: SeatId) -> Answer {
     let mut state = lock(&desk.state);
     state.touch(seat)?;
-    let now_ms = unix_ms();
-    let stage = state.stage(seat, now_ms);
-    let mut shown = shown(desk, &stage, now_ms);
-    if stage == Stage::Calibration {
-        shown["floor_ms"] = desk.calibration.floor_ms(seat.0.into()).into();
-        let Grip { sensitivity, invert, keys } = desk.grip(&state, seat);
-        shown["hand"] = json!({ "sensitivity": sensitivity, "invert": invert, "keys": keys });
-    }
-    Ok(shown)
+    Ok(shown(desk, &mut state, seat))
 }
 
-fn shown(desk: &Desk, stage: &Stage, now_ms: u64) -> Value {
-    let mut shown = serde_json::to_value(stage).unwrap_or_else(|_| json!({ "stage": "waiting" }));
+fn shown(desk: &Desk, state: &mut State, seat: SeatId) -> Value {
+    let now_ms = unix_ms();
+    let stage = state.stage(seat, now_ms);
+    let mut shown = serde_json::to_value(&stage).unwrap_or_else(|_| json!({ "stage": "waiting" }));
     shown["title"] = desk.title.clone().into();
     shown["now_ms"] = now_ms.into();
+    if stage == Stage::Calibration {
+        shown["floor_ms"] = desk.calibration.floor_ms(seat.0.into()).into();
+        let Grip { sensitivity, invert, keys } = desk.grip(state, seat);
+        shown["hand"] = json!({ "sensitivity": sensitivity, "invert": invert, "keys": keys });
+    }
     shown
 }
 
@@ -105,8 +104,7 @@ pub(super) fn act(desk: &Desk, seat: SeatId, body: &Value) -> Answer {
     if declines && let Some(group) = state.study.group_of(seat) {
         desk.stop_table(&mut state, group, "somebody does not take part any more");
     }
-    let now_ms = unix_ms();
-    Ok(shown(desk, &state.stage(seat, now_ms), now_ms))
+    Ok(shown(desk, &mut state, seat))
 }
 
 /// What a page says of itself, with the floor that the server found: nobody is believed about that.

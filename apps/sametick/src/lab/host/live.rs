@@ -108,9 +108,9 @@ pub(super) fn state(desk: &Desk) -> Value {
             row["is_focused"] = told.map(|told| told.is_focused).into();
             row["is_hidden"] = told.map(|told| told.hidden_ms > 0.0).into();
             row["flags"] = life.flags.clone().into();
-            // Whatever is yellow in the table is said.
+            // What is marked in its row is also said.
             let against = life.flags.iter().filter(|_| !is_playing);
-            anomalies.extend(against.map(|what| format!("P{:02}, last round: {what}.", seat.0)));
+            anomalies.extend(against.map(|what| format!("P{:02}, in the last round: {what}.", seat.0)));
             if is_playing && told.is_some_and(|told| told.hidden_ms > 0.0) {
                 anomalies.push(format!("P{:02}: the page is hidden.", seat.0));
             }
