@@ -5,7 +5,7 @@ use crate::codec::learn;
 use anyhow::{Context, ensure};
 use sametick::Table;
 use sametick::bits::{BitReader, BitWriter};
-use sametick::codec::compact::{Compact, Streams, Tables};
+use sametick::codec::compact::{Compact, EVENTS_TOGETHER_MAX, Streams, Tables};
 use sametick::codec::plain;
 use sametick::delta;
 use serde_json::{Map, Value, json};
@@ -190,10 +190,11 @@ fn as_text(asked: &Asked<'_>, figures: &[(&str, f64)], named: &Named<'_>) -> Str
         if asked.loss { loss() } else { String::new() },
         if figure("commands_bytes_per_message") > 0.0 {
             format!(
-                "commands {:.2} bytes a message, plain {:.2}; events {:.2} bytes each, plain {:.2}\n",
+                "commands {:.2} bytes a message, plain {:.2}; events {:.2} bytes each, {:.2} together, plain {:.2}\n",
                 figure("commands_bytes_per_message"),
                 figure("plain_commands_bytes_per_message"),
                 figure("event_bytes"),
+                figure("event_bytes_together"),
                 figure("plain_event_bytes"),
             )
         } else {
@@ -210,7 +211,7 @@ fn stream_figures(
 ) -> anyhow::Result<(Vec<(&'static str, f64)>, bool)> {
     let (commands, events) = (recorded.wire.commands(), recorded.wire.events());
     let mut streams = Streams::new(compact.tables(), commands, events);
-    let (mut sums, mut verified) = ([0usize; 4], true);
+    let (mut sums, mut verified) = ([0usize; 5], true);
     let behind = |count: usize| (count as f64 * skip_first) as usize;
     let messages = &recorded.commands[behind(recorded.commands.len())..];
     for message in messages {
@@ -224,7 +225,7 @@ fn stream_figures(
     }
     let happened = &recorded.events[behind(recorded.events.len())..];
     for (named, record) in happened {
-        let coded = streams.write_event(*named, record.clone());
+        let coded = streams.write_event(*named, record);
         let read = streams.read_event(&coded, named.tick);
         verified &= read.is_ok_and(|read| read == (*named, &record[..]));
         let mut bits = BitWriter::growing(MESSAGE_BYTES_MAX);
@@ -233,12 +234,25 @@ fn stream_figures(
         sums[2] += 8 * coded.len();
         sums[3] += (32 + 32 + 8 + 1 + bits.bits_written()).next_multiple_of(8);
     }
+    // Those of one snapshot go together, behind a byte of their kind and one of their game.
+    for together in
+        happened.chunk_by(|(first, _), (second, _)| first.tick.0 / 3 == second.tick.0 / 3)
+    {
+        for together in together.chunks(EVENTS_TOGETHER_MAX) {
+            let events = together.iter().map(|(named, record)| (*named, &record[..]));
+            let coded = streams.write_events(events);
+            let read = streams.read_events(&coded, together[0].0.tick);
+            verified &= read.is_ok_and(|read| read == together);
+            sums[4] += 8 * (2 + coded.len());
+        }
+    }
     let mean = |bits: usize, count: usize| bits as f64 / 8.0 / count.max(1) as f64;
     let figures = vec![
         ("commands_bytes_per_message", mean(sums[0], messages.len())),
         ("plain_commands_bytes_per_message", mean(sums[1], messages.len())),
         ("event_bytes", mean(sums[2], happened.len())),
         ("plain_event_bytes", mean(sums[3], happened.len())),
+        ("event_bytes_together", mean(sums[4], happened.len())),
     ];
     Ok((figures, verified))
 }

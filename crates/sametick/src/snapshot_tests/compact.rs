@@ -21,7 +21,7 @@ pub(super) fn read<'a>(
 ) -> ReceivedPart<'a> {
     let mut bits = BitReader::new(part);
     if is_compact && part[0] & COMPACT != 0 {
-        let read = tables.read_compact(part, (coder, wire.all()), 0, |_, _| Ok(()));
+        let read = tables.read_compact(part, (coder, wire.all()), 0, |_, _| Ok(()), None);
         return read.expect("it is whole").expect("its base is there").2;
     }
     let mut said = Said::default();
