@@ -120,6 +120,8 @@ mod eye;
 mod fields;
 mod follow;
 mod foresight;
+#[cfg(all(test, feature = "secure"))]
+mod foresight_tests;
 mod game;
 mod heading;
 pub mod health;
