@@ -110,7 +110,8 @@ pub(super) fn state(desk: &Desk) -> Value {
             row["flags"] = life.flags.clone().into();
             // What is marked in its row is also said.
             let against = life.flags.iter().filter(|_| !is_playing);
-            anomalies.extend(against.map(|what| format!("P{:02}, in the last round: {what}.", seat.0)));
+            anomalies
+                .extend(against.map(|what| format!("P{:02}, in the last round: {what}.", seat.0)));
             if is_playing && told.is_some_and(|told| told.hidden_ms > 0.0) {
                 anomalies.push(format!("P{:02}: the page is hidden.", seat.0));
             }
