@@ -88,6 +88,9 @@ impl Elsewhere {
 impl Match<'_> {
     /// From now on these players' screens are worked out. Nobody has joined yet.
     pub(super) fn look_elsewhere(&mut self, players: BTreeSet<u32>, tick_length: Span) {
+        if players.is_empty() {
+            return;
+        }
         self.server.ask_what_is_shown();
         (self.elsewhere.players, self.elsewhere.tick_length) = (players, tick_length);
     }
