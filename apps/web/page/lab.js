@@ -146,7 +146,8 @@ function askForCode(before, problem) {
 // The server speaks in the middle of sentences.
 function sentence(words) {
   const text = words.trim();
-  return /[.!?…]$/.test(text) ? `${text[0].toUpperCase()}${text.slice(1)}` : `${text[0].toUpperCase()}${text.slice(1)}.`;
+  const whole = /[.!?…]$/.test(text) ? text : `${text}.`;
+  return whole[0].toUpperCase() + whole.slice(1);
 }
 
 function warn(text) {
