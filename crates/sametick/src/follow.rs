@@ -17,7 +17,7 @@ use crate::entity::EntityId;
 use crate::events::{self, Effect, Effects};
 use crate::eye::Eye;
 use crate::fields::Networked;
-use crate::foresight::{FORESEEN_TICKS_MAX, Foreseer, Foresight, Vantage};
+use crate::foresight::{FORESEEN_TICKS_MAX, Foresight, Vantage};
 use crate::game::{Game, Stride};
 use crate::heading::{Heading, Welcome};
 use crate::health::{Update, Watch};
@@ -84,7 +84,6 @@ pub(crate) struct SnapshotClient<G: Game> {
     /// What we decided on, where the server trusts us.
     pub(crate) decisions: Decisions<G::Entity>,
     pub(crate) eye: Eye<G::Entity>,
-    foreseer: Foreseer<G::Entity>,
     has_news: bool,
     /// What there is to say of the line.
     pub(crate) watch: Watch,
@@ -177,7 +176,6 @@ impl<G: Game> SnapshotClient<G> {
             predicted,
             decisions: Decisions::default(),
             eye: Eye::new(tick_length),
-            foreseer: Foreseer::default(),
             has_news: false,
             watch: Watch::default(),
             others: Vec::new(),
@@ -217,9 +215,8 @@ impl<G: Game> SnapshotClient<G> {
             layouts: &self.layouts,
             wire: self.wire.all(),
         };
-        let foreseer = &mut self.foreseer;
         let mut foresee = |base: &Table, ticks: (Tick, Tick), into: &mut Table| {
-            vantage.foresee(foreseer, base, ticks, command, into)
+            vantage.foresee(base, ticks, command, into)
         };
         let is_foreseen = G::foresight() != Foresight::Nobody;
         let foresee: Option<ForeseeOn<'_>> = if is_foreseen { Some(&mut foresee) } else { None };
