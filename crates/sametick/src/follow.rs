@@ -273,6 +273,12 @@ impl<G: Game> SnapshotClient<G> {
         self.log.forget_until(Tick(self.own_tick.0.saturating_sub(kept)));
         self.repredict();
         self.take_errors(now, guesses);
+        self.settle_effects(tick);
+        Ok(Some((tick, slots)))
+    }
+
+    /// Lets events happen whose time and entity are known by now.
+    fn settle_effects(&mut self, tick: Tick) {
         let seen = &self.seen;
         // Also who is gone by now was known, if its slot tells of it or of who came after it.
         let knows = |entity: EntityId| {
@@ -281,7 +287,6 @@ impl<G: Game> SnapshotClient<G> {
         };
         let patience = CANCEL_AFTER.as_micros().div_ceil(self.tick_length.as_micros()) as u32;
         self.effects.settle(tick, patience, G::event_lasts, knows);
-        Ok(Some((tick, slots)))
     }
 
     /// Takes in an event.

@@ -105,7 +105,7 @@ impl<G: Game> Vantage<'_, G> {
 }
 
 fn precision_of(kind: u8) -> Precision {
-    if kind % 2 == 0 { Precision::Shown } else { Precision::State }
+    if kind.is_multiple_of(2) { Precision::Shown } else { Precision::State }
 }
 
 /// What both ends must have made alike, in so many bits: rules that are not the same everywhere are noticed.

@@ -83,7 +83,7 @@ impl<const FORESEES: bool> Game for Yard<FORESEES> {
         for (_, lurker) in world.all_mut::<Lurker>() {
             lurker.mood = lurker.mood.wrapping_mul(5).wrapping_add(turn.tick().0);
         }
-        if turn.tick().0 % 40 == 0 {
+        if turn.tick().0.is_multiple_of(40) {
             world
                 .all_mut::<Runner>()
                 .for_each(|(_, runner)| runner.hurt = runner.hurt.wrapping_add(1));

@@ -50,7 +50,7 @@ impl Interval {
 
     #[inline(always)]
     fn take_share(&mut self, share: u32, index: u32) {
-        self.low += u64::from(share) * u64::from(index) << UNIT_BITS;
+        self.low += (u64::from(share) * u64::from(index)) << UNIT_BITS;
         self.high = self.low + ((u64::from(share) << UNIT_BITS) - 1);
     }
 
