@@ -19,6 +19,9 @@ pub const REPEATED_COMMANDS_MAX: usize = 32;
 const _: () = assert!(REPEATED_COMMANDS_MAX <= SEQUENCE_RECORDS_MAX);
 const _: () = assert!(REPEATED_COMMANDS_MAX as u32 <= AHEAD_TICKS_MAX);
 
+/// What a message tells of commands: the newest's tick and how many there are, their moments, and their records.
+pub(crate) type Told = (Option<(Tick, usize)>, Vec<Moment>, Vec<Vec<u32>>);
+
 /// The client's side: what was asked for and is not known to have arrived, and what the screen showed
 /// then.
 #[derive(Debug)]
@@ -99,12 +102,7 @@ impl<C: Networked> CommandLog<C> {
     }
 
     /// The same for the coder: the newest's tick and how many there are, their moments, and their records.
-    pub(crate) fn told(
-        &self,
-        layout: &Layout,
-        received: Tick,
-        others: Option<Others>,
-    ) -> (Option<(Tick, usize)>, Vec<Moment>, Vec<Vec<u32>>) {
+    pub(crate) fn told(&self, layout: &Layout, received: Tick, others: Option<Others>) -> Told {
         let newest_first = self.newest(received);
         let moments = others
             .into_iter()

@@ -17,7 +17,7 @@ use crate::entity::EntityId;
 use crate::events::{self, Effect, Effects};
 use crate::eye::Eye;
 use crate::fields::Networked;
-use crate::foresight::{FORESEEN_TICKS_MAX, Foreseer, Foresight, Vantage};
+use crate::foresight::{FORESEEN_TICKS_MAX, Foresight, Vantage};
 use crate::game::{Game, Stride};
 use crate::heading::{Heading, Welcome};
 use crate::health::{Update, Watch};
@@ -84,7 +84,6 @@ pub(crate) struct SnapshotClient<G: Game> {
     /// What we decided on, where the server trusts us.
     pub(crate) decisions: Decisions<G::Entity>,
     pub(crate) eye: Eye<G::Entity>,
-    foreseer: Foreseer<G::Entity>,
     has_news: bool,
     /// What there is to say of the line.
     pub(crate) watch: Watch,
@@ -177,7 +176,6 @@ impl<G: Game> SnapshotClient<G> {
             predicted,
             decisions: Decisions::default(),
             eye: Eye::new(tick_length),
-            foreseer: Foreseer::default(),
             has_news: false,
             watch: Watch::default(),
             others: Vec::new(),
@@ -217,9 +215,8 @@ impl<G: Game> SnapshotClient<G> {
             layouts: &self.layouts,
             wire: self.wire.all(),
         };
-        let foreseer = &mut self.foreseer;
         let mut foresee = |base: &Table, ticks: (Tick, Tick), into: &mut Table| {
-            vantage.foresee(foreseer, base, ticks, command, into)
+            vantage.foresee(base, ticks, command, into)
         };
         let is_foreseen = G::foresight() != Foresight::Nobody;
         let foresee: Option<ForeseeOn<'_>> = if is_foreseen { Some(&mut foresee) } else { None };
@@ -276,6 +273,12 @@ impl<G: Game> SnapshotClient<G> {
         self.log.forget_until(Tick(self.own_tick.0.saturating_sub(kept)));
         self.repredict();
         self.take_errors(now, guesses);
+        self.settle_effects(tick);
+        Ok(Some((tick, slots)))
+    }
+
+    /// Lets events happen whose time and entity are known by now.
+    fn settle_effects(&mut self, tick: Tick) {
         let seen = &self.seen;
         // Also who is gone by now was known, if its slot tells of it or of who came after it.
         let knows = |entity: EntityId| {
@@ -284,7 +287,6 @@ impl<G: Game> SnapshotClient<G> {
         };
         let patience = CANCEL_AFTER.as_micros().div_ceil(self.tick_length.as_micros()) as u32;
         self.effects.settle(tick, patience, G::event_lasts, knows);
-        Ok(Some((tick, slots)))
     }
 
     /// Takes in an event.

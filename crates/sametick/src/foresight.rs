@@ -37,24 +37,11 @@ pub(crate) struct Vantage<'a, G: Game> {
     pub(crate) wire: &'a [Layout],
 }
 
-/// Room for foreseeing, which is used again; nothing in it outlives that.
-pub(crate) struct Foreseer<E> {
-    world: World<E>,
-    row: Box<Row>,
-}
-
-impl<E> Default for Foreseer<E> {
-    fn default() -> Self {
-        Self { world: World::default(), row: Box::new([0; ROW_WORDS]) }
-    }
-}
-
 impl<G: Game> Vantage<'_, G> {
     /// Foresees from a base, with the command of each tick from the one behind the base's on, into a table: those in its
     /// sight are foreseen. False, and of no use, if the base is too old or a command is not known.
     pub(crate) fn foresee<'r>(
         &self,
-        foreseer: &mut Foreseer<G::Entity>,
         base: impl Records<'r>,
         (from, to): (Tick, Tick),
         command: impl Fn(Tick) -> Option<G::Command>,
@@ -68,8 +55,9 @@ impl<G: Game> Vantage<'_, G> {
         let ticks = (1..=ticks).map(|ahead| Tick(from.0 + ahead));
         let commands: Option<Vec<_>> = ticks.clone().map(command).collect();
         let Some(commands) = commands else { return false };
-        let Foreseer { world, row } = foreseer;
-        self.fill(world, row, base);
+        // A new world each time: in one that was used before, names of others would be left.
+        let (mut world, mut row) = (World::default(), [0; ROW_WORDS]);
+        self.fill(&mut world, &mut row, base);
         world.set_tick(from);
         for (tick, command) in ticks.zip(commands) {
             let commands = [(self.me, Some(command))];
@@ -78,7 +66,7 @@ impl<G: Game> Vantage<'_, G> {
                 is_predicted: true,
                 ..Turn::new(tick, self.tick_length, self.seed, self.content)
             };
-            G::step(world, &turn);
+            G::step(&mut world, &turn);
             world.set_tick(tick);
             // What is not finite is mended, on both ends alike.
             let _ = world.settle();
@@ -93,7 +81,7 @@ impl<G: Game> Vantage<'_, G> {
             };
             if let Some(entity) = world.entity(head.id).filter(|_| is_meant) {
                 let layout = &self.wire[usize::from(head.kind)];
-                entity.clone().record(self.layouts.at(precision), row);
+                entity.clone().record(self.layouts.at(precision), &mut row);
                 foreseen.place(head, layout).copy_from_slice(&row[..layout.len()]);
             }
         }
@@ -102,7 +90,6 @@ impl<G: Game> Vantage<'_, G> {
 
     /// Makes a world of what a base has in sight.
     fn fill<'r>(&self, world: &mut World<G::Entity>, row: &mut Row, base: impl Records<'r>) {
-        world.clear();
         world.set_predicts(self.me);
         for slot in base.visible().iter() {
             let Some(head) = base.head(slot) else { continue };
@@ -118,7 +105,7 @@ impl<G: Game> Vantage<'_, G> {
 }
 
 fn precision_of(kind: u8) -> Precision {
-    if kind % 2 == 0 { Precision::Shown } else { Precision::State }
+    if kind.is_multiple_of(2) { Precision::Shown } else { Precision::State }
 }
 
 /// What both ends must have made alike, in so many bits: rules that are not the same everywhere are noticed.

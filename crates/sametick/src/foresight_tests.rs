@@ -5,7 +5,7 @@ use crate::codec::compact::Tables;
 use crate::codec::{Agreed, Wire};
 use crate::entities::Layouts;
 use crate::fields::{Fields, Networked};
-use crate::foresight::{FORESEEN_TICKS_MAX, Foreseer, Foresight, Vantage};
+use crate::foresight::{FORESEEN_TICKS_MAX, Foresight, Vantage};
 use crate::game::{Game, NoEvent, Turn};
 use crate::record::mix;
 use crate::secure::Random;
@@ -83,7 +83,7 @@ impl<const FORESEES: bool> Game for Yard<FORESEES> {
         for (_, lurker) in world.all_mut::<Lurker>() {
             lurker.mood = lurker.mood.wrapping_mul(5).wrapping_add(turn.tick().0);
         }
-        if turn.tick().0 % 40 == 0 {
+        if turn.tick().0.is_multiple_of(40) {
             world
                 .all_mut::<Runner>()
                 .for_each(|(_, runner)| runner.hurt = runner.hurt.wrapping_add(1));
@@ -222,11 +222,10 @@ fn a_base_that_is_too_old_or_a_command_that_is_not_known_is_not_foreseen_from() 
     world.spawn_owned(PlayerId(0), Runner::default());
     let mut base = Table::default();
     wire.view::<Yard<true>>(&world, &0, PlayerId(0), &mut base);
-    let (mut foreseer, mut into) = (Foreseer::default(), Table::default());
+    let mut into = Table::default();
     let mut foresee = |from: u32, to: u32, known_until: u32| {
         let command = |of: Tick| (of.0 <= known_until).then_some(Wish { aim: 1.0 });
-        let foreseen =
-            vantage.foresee(&mut foreseer, &base, (Tick(from), Tick(to)), command, &mut into);
+        let foreseen = vantage.foresee(&base, (Tick(from), Tick(to)), command, &mut into);
         (foreseen, into.visible.len())
     };
     assert_eq!(foresee(10, 13, 13), (true, 1));

@@ -10,7 +10,7 @@ use crate::codec::compact::records::Remembered;
 use crate::codec::compact::stream::Streams;
 use crate::commands::{AHEAD_TICKS_MAX, CommandQueue};
 use crate::entities::Layouts;
-use crate::foresight::{FORESEEN_TICKS_MAX, Foreseer, Foresight, Vantage};
+use crate::foresight::{FORESEEN_TICKS_MAX, Foresight, Vantage};
 use crate::game::{EventKey, Game, Sight, Sights, Turn, Verdict};
 use crate::others;
 use crate::rates::Rates;
@@ -141,7 +141,6 @@ pub(crate) struct SnapshotServer<G: Game> {
     pub(crate) by_load: Option<ByLoad>,
     /// What codes commands and events for those who have the tables of these names.
     streams: Vec<(u64, Streams)>,
-    foreseer: Foreseer<G::Entity>,
     /// The events that were last coded together: as a rule the next player is told the same.
     together: Together,
 }
@@ -236,7 +235,6 @@ impl<G: Game> SnapshotServer<G> {
             teller: None,
             by_load: None,
             streams: Vec::new(),
-            foreseer: Foreseer::default(),
             together: Together::default(),
         }
     }
@@ -513,10 +511,9 @@ impl<G: Game> SnapshotServer<G> {
             layouts: &self.layouts,
             wire: self.wire.all(),
         };
-        let foreseer = &mut self.foreseer;
         let mut foresee = |base: Remembered<'_>, from: Tick, into: &mut Table| {
             let command = |of: Tick| executed.get((tick.0 - of.0) as usize).cloned().flatten();
-            vantage.foresee(foreseer, base, (from, tick), command, into)
+            vantage.foresee(base, (from, tick), command, into)
         };
         let is_foreseen = G::foresight() != Foresight::Nobody;
         let foresee: Option<Foresee<'_>> = if is_foreseen { Some(&mut foresee) } else { None };

@@ -21,7 +21,7 @@ use crate::target::{self, Target};
 use crate::vector::{Bounds, Vector, add, dot, length, scale, subtract};
 use crate::weapon::{self, Shooter};
 use sametick::relevance::Places;
-use sametick::{EntityId, Foresight, Game, Others, PlayerId, Slots, Text, Tick, Turn, World};
+use sametick::{EntityId, Game, Others, PlayerId, Slots, Text, Tick, Turn, World};
 
 sametick::entities! {
     /// All that there is in the arena.
@@ -74,10 +74,6 @@ impl Game for Arena {
     type Command = Command;
     type Event = Event;
     type Content = Content;
-
-    fn foresight() -> Foresight {
-        Foresight::Own
-    }
 
     fn step(world: &mut World<Entity>, turn: &Turn<'_, Self>) {
         turn.left().for_each(|player| leave(world, player));

