@@ -69,7 +69,8 @@ pub(crate) fn run(options: &EndToEnd) -> Result<ExitCode> {
         None => build(&target)?,
     };
     // Tests start it from folders of their own, too.
-    let program = fs::canonicalize(&program).with_context(|| format!("cannot find {}", program.display()))?;
+    let program =
+        fs::canonicalize(&program).with_context(|| format!("cannot find {}", program.display()))?;
     let pictures = target.join("e2e");
     fs::create_dir_all(&pictures).with_context(|| format!("cannot make {}", pictures.display()))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

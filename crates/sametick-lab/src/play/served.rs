@@ -409,7 +409,8 @@ impl<'a> Match<'a> {
         self.served = served;
         let verdicts = self.server.take_verdicts();
         let (shots, world) = ((&verdicts[..], &self.numbers), self.server.world());
-        self.targets.after_tick(world, (time_ms, logs_states), shots, &mut self.log);
+        let at = (self.meter.now(), &self.seconds, logs_states);
+        self.targets.after_tick(world, at, shots, &mut self.log);
         if time_ms >= 0.0 && self.targets.are_gone() {
             self.seconds.end = self.seconds.end.min(self.meter.now());
             self.log.duration_ms = Some(time_ms);
