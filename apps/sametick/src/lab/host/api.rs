@@ -58,6 +58,7 @@ pub(super) fn seat(desk: &Desk, seat: SeatId) -> Answer {
     state.touch(seat)?;
     let now_ms = unix_ms();
     let stage = state.study.stage(seat, now_ms);
+    state.study.note_shown(seat, &stage, now_ms);
     let mut shown = shown(desk, &stage, now_ms);
     if stage == Stage::Calibration {
         shown["floor_ms"] = desk.calibration.floor_ms(seat.0.into()).into();
@@ -104,7 +105,9 @@ pub(super) fn act(desk: &Desk, seat: SeatId, body: &Value) -> Answer {
         desk.stop_table(&mut state, group, "somebody does not take part any more");
     }
     let now_ms = unix_ms();
-    Ok(shown(desk, &state.study.stage(seat, now_ms), now_ms))
+    let stage = state.study.stage(seat, now_ms);
+    state.study.note_shown(seat, &stage, now_ms);
+    Ok(shown(desk, &stage, now_ms))
 }
 
 /// What a page says of itself, with the floor that the server found: nobody is believed about that.
