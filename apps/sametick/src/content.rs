@@ -114,8 +114,8 @@ impl Shelf {
         let in_modes = |map: Map| {
             ModeName::value_variants().iter().map(move |mode| {
                 let (map, mode) = (map.clone(), mode.mode());
-                let content =
-                    Content { map, tuning: Tuning::default(), mode, targets: TargetSet::default() };
+                let (tuning, targets) = (Tuning::default(), TargetSet::default());
+                let content = Content { map, tuning, mode, targets, held_for: 0 };
                 (content.name(), Arc::new(Ground::new(content)))
             })
         };
@@ -125,6 +125,14 @@ impl Shelf {
     /// Only this one.
     pub(crate) fn of(content: Content) -> Self {
         Self { grounds: vec![(content.name(), Arc::new(Ground::new(content)))] }
+    }
+
+    /// Only this one, whose ways are known.
+    pub(crate) fn knowing(content: Content, ways: Arc<Ways>) -> Self {
+        let shelf = Self::of(content);
+        // Nobody has found them out meanwhile.
+        let _ = shelf.first().ways.set(ways);
+        shelf
     }
 
     /// What is tried first.

@@ -73,7 +73,7 @@ pub(crate) enum Lab {
         /// Also play trials with doubtful shots again, and put their recordings beside the page
         #[arg(long)]
         recordings: bool,
-        /// Where paths of the experiment begin, for that
+        /// Where paths of the experiment begin, for recordings
         #[arg(long, default_value = ".")]
         folder: PathBuf,
     },
@@ -211,7 +211,10 @@ pub(crate) fn run_lab(lab: &Lab) -> anyhow::Result<()> {
             let log = Log::read(database)?;
             let command = log.command()?;
             let beside = match (replays::kept_for(database, output), recordings) {
-                (Some(kept), _) => Some(kept),
+                (Some(kept), _) => {
+                    replays::write_kept_films(&log, database, folder);
+                    Some(kept)
+                }
                 (None, true) => replays::beside(&log, output, folder)?,
                 (None, false) => None,
             };

@@ -18,6 +18,9 @@ const CHECKS = [
   ["line", "Your line is measured"],
 ];
 
+const halves = (degrees) => Math.round(degrees / SPEED.step) * SPEED.step;
+const shown = (degrees) => `${Number(degrees.toFixed(2))}°`;
+
 export class Calibration {
   #seconds = [];
   #count = 0;
@@ -30,15 +33,25 @@ export class Calibration {
   #done;
   #began = performance.now();
   #isSent = false;
+  // Degrees for a hundred dots; what the study gives is kept exactly until somebody moves the slider.
+  #degrees;
+  #keys = "";
 
-  constructor({ set, done }) {
+  constructor({ set, done, hand }) {
     this.#set = set;
     this.#done = done;
-    this.speed = element("input", { type: "range", id: "speed", min: String(SPEED.least), max: String(SPEED.most), step: String(SPEED.step), value: String(SPEED.usual) });
-    this.output = element("output", { for: "speed" }, `${SPEED.usual}°`);
+    this.#degrees = hand?.sensitivity ?? SPEED.usual;
+    const [least, most] = [Math.min(SPEED.least, this.#degrees), Math.max(SPEED.most, this.#degrees)];
+    this.speed = element("input", { type: "range", id: "speed", min: String(least), max: String(most), step: "any", value: String(this.#degrees) });
+    this.output = element("output", { for: "speed" }, "");
     this.invert = element("input", { type: "checkbox", id: "invert" });
+    this.invert.checked = !!hand?.invert;
     this.button = element("button", { class: "main", type: "button", disabled: true }, "This feels right");
-    this.speed.addEventListener("input", () => this.#apply());
+    this.speed.addEventListener("input", () => { this.#degrees = halves(Number(this.speed.value)); this.#apply(); });
+    this.speed.addEventListener("keydown", (event) => {
+      const steps = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 }[event.key];
+      if (steps) { event.preventDefault(); this.#turn(steps); }
+    });
     this.invert.addEventListener("change", () => this.#apply());
     this.button.addEventListener("click", () => this.#finish());
     const checks = CHECKS.map(([name, text]) => {
@@ -54,22 +67,37 @@ export class Calibration {
       element("ul", { class: "checks" }, ...checks),
       this.button,
     ];
+    this.output.textContent = shown(this.#degrees);
+  }
+
+  #turn(steps) {
+    const { min, max } = this.speed;
+    this.#degrees = Math.min(Math.max(halves(this.#degrees + steps * SPEED.step), Number(min)), Number(max));
+    this.#apply();
   }
 
   #apply() {
-    this.output.textContent = `${this.speed.value}°`;
-    this.#set("sensitivity", this.speed.value);
+    this.speed.value = String(this.#degrees);
+    this.output.textContent = shown(this.#degrees);
+    this.#set("sensitivity", this.#degrees);
     this.#set("invert", this.invert.checked ? "on" : "off");
   }
 
   key(code, isLocked) {
     const step = { Minus: -1, NumpadSubtract: -1, Equal: 1, NumpadAdd: 1, BracketRight: 1 }[code];
     if (step) {
-      this.speed.value = String(Number(this.speed.value) + step * SPEED.step);
-      this.#apply();
+      this.#turn(step);
     } else if (isLocked && !this.button.disabled) {
       this.#finish();
     }
+  }
+
+  // The keys that the page goes by, which a study may have chosen.
+  keys({ walk, fire, changed }) {
+    this.#keys = changed;
+    const names = walk.map(({ title }) => title);
+    this.#rows.get("walk").firstChild.data = `Walk with ${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+    this.#rows.get("fire").firstChild.data = `Shoot with ${fire.key.startsWith("Mouse") ? `the ${fire.title.toLowerCase()}` : fire.title}`;
   }
 
   did(what) { this.#did.add(what); this.#show(); }
@@ -125,7 +153,8 @@ export class Calibration {
     await this.#done({
       refresh_hz: this.#hertz ?? 0,
       frame_ms_95: this.#frames(),
-      sensitivity: Number(this.speed.value),
+      sensitivity: this.#degrees,
+      keys: this.#keys,
       invert: this.invert.checked,
       width: innerWidth,
       height: innerHeight,

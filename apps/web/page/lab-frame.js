@@ -71,6 +71,7 @@ export function begin(wasm) {
   const display = new Display();
   const attention = new Attention(tell);
   let state = "idle";
+  let keys = null;
   let second = 0;
   let since = 0;
 
@@ -80,7 +81,11 @@ export function begin(wasm) {
   // A timer runs on, if slowly, while nobody can see the page; so what was missed is told.
   setInterval(() => {
     const now = wasm.lab_state();
-    if (now !== state) { state = now; tell({ kind: "state", state }); }
+    if (now !== state) {
+      state = now;
+      if (state === "playing") { keys = JSON.parse(wasm.lab_keys()); tell({ kind: "keys", keys }); }
+      tell({ kind: "state", state });
+    }
     const time = performance.now();
     if (state === "idle" || time - since < SECOND_MILLIS) return;
     since = time;
@@ -97,8 +102,12 @@ export function begin(wasm) {
     }
   });
   const did = (what) => { if (document.pointerLockElement) tell({ kind: "did", what }); };
-  addEventListener("keydown", ({ code }) => { if (["KeyW", "KeyA", "KeyS", "KeyD"].includes(code)) did("walk"); });
-  addEventListener("mousedown", ({ button }) => { if (button === 0) did("fire"); });
+  const pressed = (code) => {
+    if (keys?.walk.some(({ key }) => key === code)) did("walk");
+    if (keys?.fire.key === code) did("fire");
+  };
+  addEventListener("keydown", ({ code }) => pressed(code));
+  addEventListener("mousedown", ({ button }) => pressed(`Mouse${button}`));
   let turned = 0;
   addEventListener("mousemove", ({ movementX, movementY }) => {
     turned += document.pointerLockElement ? Math.abs(movementX) + Math.abs(movementY) : 0;

@@ -28,7 +28,13 @@ export function ask(questions, answered, trial) {
     await answered(made.map(({ question, value }) => ({ question: question.question, presented: question.options ?? [], answer: value() })));
     send.disabled = false;
   });
-  const title = trial === null || trial === undefined ? "Before you go" : questions.length > 1 ? "About this round" : "A question about this round";
+  // A list of options does not send by itself.
+  form.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.repeat || event.target.tagName !== "SELECT") return;
+    event.preventDefault();
+    form.requestSubmit();
+  });
+  const title = trial === null || trial === undefined ? "Before you go" : questions.length > 1 ? "Some questions" : "A question";
   return [element("h1", title), form];
 }
 
@@ -38,7 +44,9 @@ function one(question, number) {
   const options = question.options ?? [];
   if (question.kind === "text") {
     const area = element("textarea", { name, maxLength: CHARACTERS_MAX, "aria-label": question.ask });
-    return { question, field: element("fieldset", {}, legend, area), value: () => area.value.trim() };
+    const full = element("small", { role: "status", hidden: true }, `${CHARACTERS_MAX} characters at most.`);
+    area.addEventListener("input", () => { full.hidden = area.value.length < CHARACTERS_MAX; });
+    return { question, field: element("fieldset", {}, legend, area, full), value: () => area.value.trim().slice(0, CHARACTERS_MAX) };
   }
   if (question.kind === "drop_down") {
     const select = element("select", { name, "aria-label": question.ask }, element("option", { value: "" }, "Choose…"),

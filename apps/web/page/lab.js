@@ -13,7 +13,7 @@ const CALIBRATE_TRIES = 5;
 // Under this name the frame finds what leads to the seat; with the code behind it, it outlives the tab.
 const SECRET = "sametick.lab";
 
-const [sheet, trouble, over] = ["sheet", "trouble", "over"].map((id) => document.getElementById(id));
+const [sheet, trouble, over, stop] = ["sheet", "trouble", "over", "stop"].map((id) => document.getElementById(id));
 const options = new URLSearchParams(location.search);
 
 let code = "";
@@ -209,15 +209,30 @@ function take(told) {
   if (needsFrame) openFrame();
   if (told.stage !== "play" && told.stage !== "calibration") leaveMatch();
   if (!["play", "calibration", "waiting"].includes(told.stage)) frame?.contentWindow.lab?.release();
+  stop.hidden = !["calibration", "refused", "waiting", "ready", "break", "questions"].includes(told.stage);
+  if (told.stage === "thanks") isDeclining = false;
+  if (isDeclining && told.stage !== "play") { decline(told); return; }
   const painter = painters[told.stage];
   if (painter) painter(told);
 }
 
-function showProgress({ stage, place, of, is_practice }) {
+// Whoever stops for good is asked once more.
+function decline({ stage: before }) {
+  const isFirst = before === "consent";
+  show("declining", () => [
+    element("h1", isFirst ? "Do you not take part?" : "Do you want to stop taking part?"),
+    element("p", `The study is then over for you and for whoever ${isFirst ? "would have played" : "plays"} with you. It cannot be taken back.`),
+    isFirst ? null : element("p", "What you have played so far is left out of the analysis. To go on another time, close the page instead and open the same link again."),
+    acts(button(isFirst ? "I do not take part" : "Stop taking part", () => act({ do: "decline" })),
+      button("Back", () => { isDeclining = false; poll(); }, "main")),
+  ]);
+}
+
+function showProgress({ stage, place, of, is_practice, round, rounds }) {
   const words = document.getElementById("place");
   const bar = document.getElementById("progress");
   if (place && of) {
-    words.textContent = is_practice ? "Practice" : `Round ${place} of ${of}`;
+    words.textContent = is_practice ? "Practice" : `Round ${round} of ${rounds}`;
     const done = Math.round(100 * (place - 1) / of);
     bar.firstElementChild.style.width = `${done}%`;
     bar.setAttribute("aria-valuenow", done);
@@ -257,21 +272,12 @@ function paragraphs(text) {
 
 const painters = {
   consent({ title, text }) {
-    if (isDeclining) {
-      show("declining", () => [
-        element("h1", "Do you not take part?"),
-        element("p", "The study is then over for you and for whoever would have played with you. It cannot be taken back."),
-        acts(button("I do not take part", () => act({ do: "decline" })),
-          button("Back", () => { isDeclining = false; poll(); }, "main")),
-      ]);
-      return;
-    }
     show(`consent ${text}`, () => [
       element("h1", title || "Before you begin"),
       ...paragraphs(text),
       acts(button("I agree, begin", () => act({ do: "consent" }), "main"),
         button("No, thank you", () => { isDeclining = true; poll(); })),
-      element("p", { class: "small" }, "You can stop at any time by closing this page. The study knows you by your code only."),
+      element("p", { class: "small" }, "You can stop at any time, with the button at the top. Whoever only closes this page can come back to it by the same link. The study knows you by your code only."),
     ]);
   },
 
@@ -283,6 +289,7 @@ const painters = {
           frame?.contentWindow.lab?.set(name, value);
         },
         done: (measured) => calibrate(measured),
+        hand: told.hand,
       });
       return calibration.elements;
     });
@@ -291,11 +298,12 @@ const painters = {
     joinMatch("calibration");
   },
 
-  refused({ why }) {
-    show(`refused ${why}`, () => [
+  // Why in figures, the experimenter reads: they would tell of a condition.
+  refused() {
+    show("refused", () => [
       element("h1", "This study cannot be done from here"),
-      element("p", why),
-      element("p", "Nothing was recorded that counts against you. Close whatever else uses your line and have it measured again, or tell whoever invited you what this page says."),
+      element("p", "Your connection answers too slowly for one of the study’s rounds. Close whatever else uses your line and have it measured again, or tell whoever invited you."),
+      element("p", { class: "small" }, "Nothing was recorded that counts against you."),
       acts(button("Measure again", () => act({ do: "measure" }), "main")),
     ]);
   },
@@ -308,9 +316,9 @@ const painters = {
     ]);
   },
 
-  ready({ place, of, is_practice, letter, role, interval }) {
+  ready({ place, round, rounds, is_practice, letter, role, interval }) {
     show(`ready ${place} ${interval} ${letter}`, () => {
-      const title = is_practice ? "Practice round" : `Round ${place} of ${of}`;
+      const title = is_practice ? "Practice round" : `Round ${round} of ${rounds}`;
       const which = interval ? element("p", interval === 1 ? "The first of two short rounds. A question about both follows." : "The second of two.") : null;
       const begin = async () => {
         // Of the same gesture: the mouse goes to the match now, so that nothing is to be clicked when it begins.
@@ -398,7 +406,7 @@ function leaveMatch() {
 
 // What is said over the match while there is none.
 function cover() {
-  const words = stage.stage !== "play" ? "" : { playing: "", lost: "One moment…" }[frameState] ?? "The round begins…";
+  const words = stage.stage !== "play" ? "" : { playing: "", lost: "One moment…" }[frameState] ?? "Get ready";
   over.textContent = words;
   over.hidden = !words;
 }
@@ -420,6 +428,8 @@ addEventListener("message", ({ origin, source, data }) => {
       const { trial, attempt } = stage;
       api("lab/telemetry", { trial, attempt, second: data.second, ...data.telemetry }).catch(() => { /* the next one tells, too */ });
     }
+  } else if (data.kind === "keys") {
+    calibration?.keys(data.keys);
   } else if (data.kind === "did") {
     calibration?.did(data.what);
   } else if (data.kind === "lock") {
@@ -438,6 +448,7 @@ addEventListener("keydown", (event) => {
 addEventListener("keydown", (event) => {
   if (event.repeat && ["Enter", " "].includes(event.key) && event.target.closest?.("button")) event.preventDefault();
 }, { capture: true });
+stop.addEventListener("click", () => { isDeclining = true; poll(); });
 addEventListener("hashchange", () => { if (clean(location.hash) && clean(location.hash) !== code) enter(location.hash); });
 
 // What tests read.

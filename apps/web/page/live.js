@@ -62,7 +62,11 @@ async function poll() {
     document.body.dataset.screen = "live";
     draw();
   } catch (error) {
-    if (error.status === 401 || error.status === 403) { askPassword(""); return; }
+    if (error.status === 401 || error.status === 403) {
+      const wasIn = document.body.dataset.screen === "live";
+      askPassword(wasIn ? "The study was started again: log in once more. Its password may be another one." : "");
+      return;
+    }
     at("trouble").textContent = error.status === undefined ? "The study does not answer. What is below is old." : error.message;
     at("trouble").hidden = false;
     if (document.body.dataset.screen === "loading") askPassword("The study does not answer.");
@@ -90,6 +94,7 @@ function draw() {
   say("left", clock(state.seconds_left));
   const here = state.seats.filter(({ is_here }) => is_here).length;
   say("here", `${here} of ${state.seats.length}`);
+  say("done", String(state.seats.filter(({ state }) => state === "done").length));
   say("dropped", String(state.rows_dropped));
   at("dropped").classList.toggle("wrong", state.rows_dropped > 0);
   say("link", state.link || "");
@@ -133,7 +138,8 @@ function drawSeats() {
 }
 
 function cells(seat, isFirst, groupSize) {
-  const flags = seat.flags ?? [];
+  // What is wrong now, or was in the round before: all of it is said in words above.
+  const flags = isPlaying(seat) ? [] : seat.flags ?? [];
   const has = (word) => flags.some((flag) => flag.toLowerCase().includes(word));
   const made = [
     element("td", {}, element("b", { class: "seat" }, named(seat)), seat.role ? ` ${seat.role}` : null,
@@ -144,7 +150,7 @@ function cells(seat, isFirst, groupSize) {
   if (isFirst) made.push(shared(groupSize, letterOf(seat)));
   made.push(
     element("td", {}, pair(seat.asked_ms, seat.achieved_ms, "ms", 0, has("ping"), " large"), floorOf(seat)),
-    element("td", {}, trace(seat.trace_ms ?? [], seat.asked_ms)),
+    element("td", { class: "minute" }, trace(seat.trace_ms ?? [], isPlaying(seat) ? seat.asked_ms : null)),
     element("td", {}, pair(percent(seat.asked_loss), percent(seat.achieved_loss), "%", 1, has("loss"))),
     element("td", {}, figure(seat.frame_ms, "ms", seat.frame_ms < 100 ? 1 : 0, has("frame"))),
     element("td", {}, attention(seat, ["focus", "hidden", "throttled"].some(has))),
@@ -168,8 +174,10 @@ function roundOf(seat) {
     press("Skip", `skip-${seat.group}`, () => doing.skip(seat), "", isOff));
 }
 
+const isPlaying = ({ attempt }) => typeof attempt === "number";
+
 // What is played now, or else what was finished last.
-function repeatable(seat) { return seat.attempt ? seat.trial : seat.last; }
+function repeatable(seat) { return isPlaying(seat) ? seat.trial : seat.last; }
 
 function press(text, key, call, kind = "", isOff = false) {
   const made = element("button", { class: kind, type: "button", "data-key": key, disabled: isOff }, text);
@@ -198,13 +206,14 @@ function floorOf(seat) {
 }
 
 function attention(seat, isWrong) {
-  if (seat.is_hidden) return element("span", { class: "wrong" }, "page hidden");
-  if (seat.is_focused === false) return element("span", { class: "wrong" }, "elsewhere");
+  if (!seat.is_here) return element("span", { class: "away" }, "–");
+  if (seat.is_hidden && isPlaying(seat)) return element("span", { class: "wrong" }, "page hidden");
+  if (seat.is_focused === false && isPlaying(seat)) return element("span", { class: "wrong" }, "elsewhere");
   if (isWrong) return element("span", { class: "wrong" }, "was elsewhere");
   return seat.is_focused ? element("span", "at the page") : element("span", { class: "away" }, "–");
 }
 
-// The last minute of a line, rightmost now; the dashed line is what was asked for.
+// The last minute of a line, rightmost now; the dashed line is what the round under way asks for.
 function trace(values, asked) {
   const known = values.filter((value) => typeof value === "number");
   if (!known.length) return element("span", { class: "away" }, "–");
@@ -253,6 +262,8 @@ function asks({ title, about, word, fields = [], body, needsWhy = true }) {
     return element("div", { class: "field" }, element("label", { for: control.id }, label), control);
   }));
   at("why").value = "";
+  // A note is its own reason.
+  for (const part of [at("why"), dialog.querySelector("label[for=why]")]) part.hidden = !needsWhy;
   pending = { body, needsWhy, names: fields.map(({ name }) => name) };
   dialog.showModal();
   (dialog.querySelector(".fields input, .fields select, .fields textarea") ?? at("why")).focus();
@@ -306,8 +317,10 @@ const doing = {
   },
   repeat(seat) {
     const trial = repeatable(seat);
-    const which = seat.attempt ? `The round under way, trial ${trial}, is broken off.` : `It is the one that was finished last, trial ${trial}.`;
-    asks({ title: `Play ${whom(seat)}’s round again`, about: `${which} What was played of it does not count.`, word: "Repeat",
+    const which = isPlaying(seat) ? `The round under way, trial ${trial}, is broken off.` : `It is the one that was finished last, trial ${trial}.`;
+    const gone = state.seats.filter((one) => one.group === seat.group && !one.is_here).map(named);
+    const warning = gone.length ? ` ${gone.join(" and ")} ${gone.length > 1 ? "are" : "is"} not here: unless they come back, the trial is lost.` : "";
+    asks({ title: `Play ${whom(seat)}’s round again`, about: `${which} Its rows and answers are deleted now, and the new attempt’s come in their place.${warning}`, word: "Repeat",
       body: () => ({ do: "repeat", group: seat.group, trial }) });
   },
   skip(seat) {
@@ -315,7 +328,7 @@ const doing = {
       body: () => ({ do: "skip", group: seat.group, trial: seat.trial }) });
   },
   free(seat) {
-    asks({ title: `Give ${named(seat)}’s seat to somebody else`, about: "Its link is worth nothing any more; the seat gets a new one. This can be done until its group has finished a round.", word: "Free",
+    asks({ title: `Give ${named(seat)}’s seat to somebody else`, about: "Its link is worth nothing any more; the seat gets a new one. This can be done until its group has finished a round.", word: "Give away",
       body: () => ({ do: "free", seat: seat.seat }) });
   },
   reveal(seat) {
@@ -323,7 +336,7 @@ const doing = {
       body: () => ({ do: "reveal", group: seat.group, trial: seat.trial }) });
   },
   note() {
-    asks({ title: "Write a note", about: "It goes into the log with the time.", word: "Write",
+    asks({ title: "Write a note", about: "It goes into the log with the time.", word: "Write", needsWhy: false,
       fields: [{ name: "text", label: "Note", make: () => element("textarea", { rows: 3, maxLength: 2000 }) }],
       body: ({ text }) => ({ do: "note", text }) });
   },

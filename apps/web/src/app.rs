@@ -9,7 +9,7 @@ use crate::draw::{Pane, Renderer};
 use crate::effects::{Noise, Stage};
 use crate::figure::{self, Figures};
 use crate::hitmarks::{HitMarks, bearing};
-use crate::hud::Feed;
+use crate::hud::{Around, Feed};
 use crate::input::{Action, Hands};
 use crate::killcam::{Recorder, Replay};
 use crate::mesh;
@@ -21,7 +21,7 @@ use crate::session::{Session, Standing, named_content};
 use crate::settings::Settings;
 use crate::sound::Speakers;
 use crate::spectator::Spectator;
-use lab::Lab;
+use lab::{Lab, Picture};
 use sametick::health::{Health, Link, Work};
 use sametick::secure::ClientToken;
 use sametick::{EntityId, PlayerId, Span, Text, Tick, Time, World};
@@ -84,6 +84,8 @@ pub(crate) struct App {
     particles: Particles,
     pub(crate) marks: HitMarks,
     pub(crate) feed: Feed,
+    /// What stands around the picture that is seen.
+    pub(crate) around: Around,
     spectator: Spectator,
     recorder: Recorder,
     pub(crate) replay: Option<Replay>,
@@ -150,6 +152,7 @@ impl App {
             particles: Particles::default(),
             marks: HitMarks::default(),
             feed: Feed::default(),
+            around: Around::default(),
             spectator: Spectator::default(),
             recorder: Recorder::default(),
             replay: None,
@@ -209,7 +212,9 @@ impl App {
         self.pass(passed.as_seconds_f64().min(1.0) as f32);
         let camera = self.show(seconds);
         if let Some(camera) = camera {
-            self.speakers.iter_mut().for_each(|speakers| speakers.listen(&camera));
+            if self.lab.is_none() {
+                self.speakers.iter_mut().for_each(|speakers| speakers.listen(&camera));
+            }
             self.survey(&camera);
         }
         self.update_page(self.session.as_ref().map_or(now, Session::now));
@@ -271,6 +276,9 @@ impl App {
                 self.joining = None;
                 if let Some(asked) = asked {
                     session.set_view(self.begin_trial(asked));
+                    // Until the first picture is there, what is to be hidden is.
+                    let is_held = session.content().held_for > 0;
+                    self.around = Around { is_held, ..Around::default() };
                 }
                 session.call(&self.settings.name);
                 let is_stream = session.road().name() == "WebSocket";
@@ -387,8 +395,8 @@ impl App {
             let is_own = own.as_ref().is_some_and(|(own, _)| *own == id);
             noises.push((Noise::Step, (!is_own).then_some(place)));
         });
-        if let Some(speakers) = &mut self.speakers {
-            noises.into_iter().for_each(|(noise, at)| speakers.play(noise, at));
+        if let (Some(speakers), None) = (&mut self.speakers, &self.lab) {
+            noises.drain(..).for_each(|(noise, at)| speakers.play(noise, at));
         }
         own.iter().for_each(|(_, fighter)| self.feel(fighter, &hurts));
         if let Some(at) = spawned {
@@ -411,7 +419,7 @@ impl App {
         if let (Some((key, event)), Some((id, _)), false) = (death, &own, is_blind) {
             self.replay = self.death(session, key.tick, *id, &event);
         }
-        self.draw(session, world, &camera, side, own.as_ref().filter(|_| is_alive));
+        self.draw(session, world, &camera, side, own.as_ref().filter(|_| is_alive), noises);
         Some(camera)
     }
 
@@ -497,6 +505,7 @@ impl App {
         camera: &Camera,
         side: Side,
         own: Option<&(EntityId, Fighter)>,
+        noises: Vec<(Noise, Option<Vector>)>,
     ) {
         let [width, height] = self.fit_canvas();
         let dt = session.tick_length().map_or(1.0 / 60.0, |length| length.as_seconds_f64() as f32);
@@ -539,13 +548,17 @@ impl App {
                 others.for_each(|(_, fighter)| figure::ghost(fighter, &mut scene));
             }
             let pane: Pane = [0, 0, width, height];
-            match &mut self.lab {
-                None => self.renderer.draw(&scene, camera, pane),
-                Some(lab) => {
-                    if let Some((scene, camera)) = lab.late_picture(scene, camera, &self.marks) {
-                        self.renderer.draw(&scene, &camera, pane);
+            let around = self.lab.is_some().then(|| self.around(session, world));
+            match (&mut self.lab, around) {
+                (Some(lab), Some(around)) => {
+                    let picture = Picture { scene, camera: *camera, around, noises };
+                    if let Some(picture) = lab.late_picture(picture) {
+                        self.renderer.draw(&picture.scene, &picture.camera, pane);
+                        self.hear(&picture);
+                        self.around = picture.around;
                     }
                 }
+                _ => self.renderer.draw(&scene, camera, pane),
             }
         }
         self.draw_calls = self.renderer.take_draw_calls();

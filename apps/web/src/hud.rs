@@ -1,8 +1,9 @@
 //! What the page says in words while one plays: the clock, the scores, who hit whom. Text only; where it stands is for
 //! the style sheet.
 
+use crate::hitmarks::State;
 use sametick::{EntityId, PlayerId, Tick, World};
-use sametick_arena::{Contest, Entity, Event, Fighter, Phase, Seat, Weapon, What};
+use sametick_arena::{Content, Contest, Entity, Event, Fighter, Phase, Seat, Weapon, What};
 use std::collections::VecDeque;
 
 /// How many lines of news there are.
@@ -56,6 +57,51 @@ impl Feed {
     }
 }
 
+/// A name, its score, its deaths, and whether it is one's own.
+pub(crate) type Row = (String, i16, u16, bool);
+
+/// All that stands around the picture at a moment: whoever sees the picture later sees this later too.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Around {
+    pub(crate) clock: String,
+    pub(crate) standing: String,
+    /// One's own body, alive or not.
+    pub(crate) own: Option<Fighter>,
+    pub(crate) feed: Vec<Vec<(Whose, String)>>,
+    /// All scores, if they are to be seen.
+    pub(crate) scores: Option<Vec<Row>>,
+    pub(crate) mark: Option<State>,
+    /// From where one was hurt: angles, and for how long they still show.
+    pub(crate) hurts: Vec<(f32, f32)>,
+    /// Whether the round has not begun, and nothing of it is to be seen.
+    pub(crate) is_held: bool,
+}
+
+impl Around {
+    /// What the world says: the rest is the page's own. `now` is the tick that the player is in.
+    pub(crate) fn of(
+        world: &World<Entity>,
+        content: &Content,
+        me: Option<PlayerId>,
+        (now, dt): (Tick, f32),
+    ) -> Self {
+        let contest = world.all::<Contest>().next().map(|(_, contest)| contest);
+        Self {
+            clock: contest.map_or(String::new(), |contest| clock(contest, world.tick(), dt)),
+            standing: standing(world, me),
+            is_held: contest.is_some_and(|contest| contest.is_held(content, now)),
+            ..Self::default()
+        }
+    }
+
+    /// Everyone's scores, the best first.
+    pub(crate) fn all_scores(world: &World<Entity>, me: Option<PlayerId>) -> Vec<Row> {
+        let is_me = |seat: &Seat| me.is_some_and(|me| me.0 == seat.player);
+        let row = |seat: &Seat| (seat.name.to_string(), seat.score, seat.deaths, is_me(seat));
+        ranking(world).into_iter().map(row).collect()
+    }
+}
+
 /// What an event adds to the feed, if anything.
 pub(crate) fn news(
     world: &World<Entity>,
@@ -97,7 +143,7 @@ pub(crate) fn weapon(weapon: Weapon) -> &'static str {
 /// What a player is called.
 pub(crate) fn name(world: &World<Entity>, player: u16) -> String {
     crate::scene::seat(world, player)
-        .map_or_else(|| format!("Player {player}"), |seat| seat.name.to_string())
+        .map_or_else(|| format!("Player {}", u32::from(player) + 1), |seat| seat.name.to_string())
 }
 
 /// Time left and phase, in words.
@@ -179,6 +225,22 @@ mod tests {
         assert_eq!(clock(&contest, Tick(7000), 1.0 / 60.0), "0:04");
         let soon = Contest { phase: Phase::Countdown, until: 120, ..Contest::default() };
         assert_eq!(clock(&soon, Tick(0), 1.0 / 60.0), "begins in 2");
+    }
+
+    #[test]
+    fn of_a_held_round_nothing_is_seen_before_its_first_tick() {
+        let content =
+            Content::new(sametick_arena::map::MAPS[0].1, sametick_arena::Mode::FreeForAll);
+        let free = content.unwrap();
+        let held = free.clone().held(2, 1.0);
+        let mut world: World<Entity> = World::default();
+        world.spawn(Contest { phase: Phase::Countdown, until: 60, ..Contest::default() });
+        let is_held = |content: &Content, tick| {
+            Around::of(&world, content, None, (Tick(tick), 1.0 / 60.0)).is_held
+        };
+        // The player's own tick counts, whatever the newest snapshot says.
+        assert_eq!([0, 59, 60].map(|tick| is_held(&held, tick)), [true, true, false]);
+        assert!(!is_held(&free, 0));
     }
 
     #[test]

@@ -70,8 +70,8 @@ mod start;
 pub use islands::{Guest, Skirmish};
 #[cfg(all(target_arch = "wasm32", feature = "play"))]
 pub use start::{
-    choose, exhibit, fly, hold, lab_join, lab_leave, lab_release, lab_second, lab_state, lab_take,
-    leave, walk,
+    choose, exhibit, fly, hold, lab_join, lab_keys, lab_leave, lab_release, lab_second, lab_state,
+    lab_take, leave, walk,
 };
 #[cfg(all(target_arch = "wasm32", feature = "theatre"))]
 pub use theatre::Theatre;

@@ -4,9 +4,7 @@
 use crate::conditions::Wanted;
 use crate::lab::Terms;
 use crate::player::Player;
-use crate::session::{
-    Road, Session, endless_content, find_content, named_content, targets_content,
-};
+use crate::session::{Road, Session, endless_content, find_held, named_content, targets_content};
 use crate::settings::Settings;
 use sametick::codec::compact::Tables;
 use sametick::lockstep::{Identity, Mesh, Role, build_of};
@@ -72,6 +70,10 @@ pub(crate) struct LabSession {
     pub(crate) smoothing_ms: Option<f64>,
     pub(crate) sensitivity: Option<f64>,
     pub(crate) invert: Option<bool>,
+    /// Degrees from left to right, if that differs from the usual.
+    pub(crate) field_of_view: Option<f64>,
+    /// Actions and their keys: `jump=KeyJ&fire=KeyF`.
+    pub(crate) keys: String,
 }
 
 enum Stage {
@@ -177,15 +179,25 @@ impl Joining {
         let stage = std::mem::replace(&mut self.stage, Stage::Waiting(now + self.again));
         let Stage::Opening(session, link) = stage else { return Progress::UnderWay };
         let text = |name: &str| session.text(&format!("matches.0.{name}")).unwrap_or_default();
-        let by_number = u64::from_str_radix(&text("content"), 16).ok().and_then(find_content);
+        let number = |name: &str| session.number(&format!("matches.0.{name}"));
+        let hold = number("held_for").zip(number("pause_seconds"));
+        let hold = hold.map(|(players, seconds)| (players as u16, seconds as f32));
+        let by_number = u64::from_str_radix(&text("content"), 16).ok();
+        let by_number = by_number.and_then(|name| find_held(name, hold));
         // A map that no page has comes with the session, and so do targets.
         let (map_text, set) = (text("map_text"), text("target_set"));
-        let own = || match set.is_empty() {
-            true => endless_content(&map_text, &text("mode")),
-            false => {
-                let pause = session.number("matches.0.pause_seconds").unwrap_or(0.0);
-                targets_content(&map_text, &text("map"), &set, pause)
-            }
+        let own = || {
+            let own = match set.is_empty() {
+                true => endless_content(&map_text, &text("mode")),
+                false => {
+                    let pause = number("pause_seconds").unwrap_or(0.0);
+                    targets_content(&map_text, &text("map"), &set, pause)
+                }
+            };
+            own.map(|content| match hold {
+                Some((players, seconds)) => content.held(players, seconds),
+                None => content,
+            })
         };
         let by_number = by_number.or_else(own);
         let content = by_number.or_else(|| named_content(&text("map"), &text("mode")));
@@ -249,6 +261,8 @@ fn lab_of(session: &browser::Session) -> LabSession {
         smoothing_ms: number("smoothing_ms"),
         sensitivity: number("sensitivity"),
         invert: session.text("lab.invert").map(|value| value == "true"),
+        field_of_view: number("field_of_view"),
+        keys: session.text("lab.keys").unwrap_or_default(),
     }
 }
 

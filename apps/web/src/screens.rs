@@ -3,13 +3,14 @@
 use crate::app::{App, Screen};
 use crate::graph::{self, Paint, SIZE, Stroke};
 use crate::hitmarks::State;
-use crate::hud::{self, Whose};
+use crate::hud::{self, Around, Whose};
 use crate::input::{Action, key_title};
 use crate::page;
+use crate::session::Session;
 use crate::settings::{Crosshair, Graph};
 use sametick::health::Severity;
 use sametick::{Time, World};
-use sametick_arena::{Contest, Entity, Fighter};
+use sametick_arena::{Contest, Entity, Fighter, Phase};
 use wasm_bindgen::JsCast;
 use web_sys::{CanvasRenderingContext2d, Document, Element, HtmlCanvasElement, HtmlDialogElement};
 
@@ -56,7 +57,7 @@ impl App {
 
     /// What a key shows at once.
     pub(crate) fn page_after_key(&mut self) {
-        if self.hands.holds(Action::Scores) {
+        if self.hands.holds(Action::Scores) && self.lab.is_none() {
             self.page.shown("scores", true);
         }
     }
@@ -148,26 +149,25 @@ impl App {
     }
 
     fn update_hud(&mut self, now: Time) {
-        let Some(session) = self.session.take() else { return };
-        if let Some(world) = session.shown() {
-            let dt =
-                session.tick_length().map_or(1.0 / 60.0, |length| length.as_seconds_f64() as f32);
-            let contest = world.all::<Contest>().next().map(|(_, contest)| contest);
-            let clock =
-                contest.map_or(String::new(), |contest| hud::clock(contest, world.tick(), dt));
-            self.page.text("clock", &clock);
-            let standing =
-                hud::standing(world, session.me().filter(|_| self.screen == Screen::Play));
-            self.page.text("standing", &standing);
-            self.update_body(session.own().map(|(_, own)| own));
-            self.update_scores(world, session.me().map(|me| me.0));
+        let Some(session) = &self.session else { return };
+        if self.lab.is_none()
+            && let Some(world) = session.shown()
+        {
+            self.around = self.around(session, world);
         }
-        self.session = Some(session);
+        // A participant's came with the picture, which may be an older one.
+        let around = std::mem::take(&mut self.around);
+        self.page.text("clock", &around.clock);
+        self.page.text("standing", &around.standing);
+        self.update_body(around.own.as_ref());
+        self.update_scores(around.scores.as_deref());
+        self.update_feed(&around.feed);
+        self.update_aim(&around);
+        self.page.shown("held", around.is_held && self.lab.is_some());
+        self.around = around;
         let ping = self.health.figures(now).ping_ms;
         let ping = ping.filter(|_| self.lab.is_none());
         self.page.text("ping", &ping.map_or(String::new(), |ping| format!("{ping:.0} ms")));
-        self.update_feed();
-        self.update_aim();
         let hints = if self.lab.is_some() { &HINTS[..2] } else { &HINTS[..] };
         let hint = hints.iter().find(|(action, _)| !self.hands.used.contains(action));
         let hint =
@@ -222,28 +222,35 @@ impl App {
             && self.replay.is_none()
     }
 
-    fn update_scores(&mut self, world: &World<Entity>, me: Option<u16>) {
-        let is_over =
-            world.all::<Contest>().any(|(_, contest)| contest.phase == sametick_arena::Phase::Over);
-        let is_shown = self.screen == Screen::Play && (self.hands.holds(Action::Scores) || is_over);
-        self.page.shown("scores", is_shown);
-        if !is_shown {
-            return;
+    /// What stands around the picture now.
+    pub(crate) fn around(&self, session: &Session, world: &World<Entity>) -> Around {
+        let dt = session.tick_length().map_or(1.0 / 60.0, |length| length.as_seconds_f64() as f32);
+        let is_over = world.all::<Contest>().any(|(_, contest)| contest.phase == Phase::Over);
+        let playing = self.screen == Screen::Play;
+        let (me, content) = (session.me(), session.content());
+        let now = session.player().own_tick().unwrap_or(world.tick());
+        let shows_scores = playing && (self.hands.holds(Action::Scores) || is_over);
+        Around {
+            own: session.own().map(|(_, own)| own.clone()),
+            feed: self.feed.lines().map(|line| line.parts.clone()).collect(),
+            scores: shows_scores.then(|| Around::all_scores(world, me)),
+            mark: self.marks.shown(),
+            hurts: self.hurts.clone(),
+            ..Around::of(world, content, me.filter(|_| playing), (now, dt))
         }
-        let rows: Vec<(String, i16, u16, bool)> = hud::ranking(world)
-            .into_iter()
-            .map(|seat| (seat.name.to_string(), seat.score, seat.deaths, Some(seat.player) == me))
-            .collect();
+    }
+
+    fn update_scores(&mut self, rows: Option<&[hud::Row]>) {
+        self.page.shown("scores", rows.is_some());
+        let Some(rows) = rows else { return };
         self.page.fill("scores", &format!("{rows:?}"), |document, element| {
-            fill_scores(document, element, &rows)
+            fill_scores(document, element, rows)
         });
     }
 
-    fn update_feed(&mut self) {
-        let lines: Vec<Vec<(Whose, String)>> =
-            self.feed.lines().map(|line| line.parts.clone()).collect();
+    fn update_feed(&mut self, lines: &[Vec<(Whose, String)>]) {
         self.page.fill("feed", &format!("{lines:?}"), |document, element| {
-            for parts in &lines {
+            for parts in lines {
                 let Some(line) = page::add(document, element, "li", "", "") else { continue };
                 for (whose, text) in parts {
                     let class = match whose {
@@ -257,17 +264,17 @@ impl App {
         });
     }
 
-    fn update_aim(&mut self) {
+    fn update_aim(&mut self, around: &Around) {
         let crosshair = Crosshair::ALL.iter().find(|(_, shape)| *shape == self.settings.crosshair);
         self.page.attribute("aim", "data-crosshair", crosshair.map_or("cross", |(name, _)| name));
-        let state = match self.shown_mark() {
+        let state = match around.mark {
             None => "none",
             Some(State::Hollow) => "hollow",
             Some(State::Filled) => "filled",
             Some(State::Struck) => "struck",
         };
         self.page.attribute("mark", "data-state", state);
-        let arcs: Vec<String> = self
+        let arcs: Vec<String> = around
             .hurts
             .iter()
             .map(|(angle, left)| format!("{:.0} {:.1}", angle.to_degrees(), left.min(1.0)))

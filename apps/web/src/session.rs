@@ -271,6 +271,15 @@ impl Session {
 /// The game of this name, among all that the page knows: those of matches, those of experiments, whose rounds do not
 /// end by themselves, and the scenes.
 pub(crate) fn find_content(name: u64) -> Option<Content> {
+    find_held(name, None)
+}
+
+/// The same, of a round that is held: for so many players, and so many seconds.
+pub(crate) fn find_held(name: u64, hold: Option<(u16, f32)>) -> Option<Content> {
+    let held = |content: &Content| match hold {
+        Some((players, seconds)) => content.clone().held(players, seconds),
+        None => content.clone(),
+    };
     let modes = [Mode::FreeForAll, Mode::Teams, Mode::Duel, Mode::Practice];
     let endless = endless();
     let ways = modes.into_iter().flat_map(|mode| [(mode, None), (mode, Some(&endless))]);
@@ -279,10 +288,10 @@ pub(crate) fn find_content(name: u64) -> Option<Content> {
         let usual = content.tuning.clone();
         ways.clone().find_map(|(mode, tuning)| {
             (content.mode, content.tuning) = (mode, tuning.unwrap_or(&usual).clone());
-            (content.name() == name).then(|| content.clone())
+            Some(held(&content)).filter(|content| content.name() == name)
         })
     });
-    let scenes = || Scene::all().into_iter().map(|scene| scene.content);
+    let scenes = || Scene::all().into_iter().map(|scene| held(&scene.content));
     of_maps.or_else(|| scenes().find(|content| content.name() == name))
 }
 

@@ -109,6 +109,14 @@ pub fn lab_state() -> String {
     state.into()
 }
 
+/// In an experiment: which keys do what, as JSON.
+#[wasm_bindgen]
+pub fn lab_keys() -> String {
+    let mut keys = String::new();
+    with(|app| keys = app.keys());
+    keys
+}
+
 /// In an experiment: what the time since this was last asked was like, as JSON.
 #[wasm_bindgen]
 pub fn lab_second() -> String {

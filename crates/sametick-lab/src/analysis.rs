@@ -148,35 +148,94 @@ impl Analysis {
         let by_unit = self.by_unit(log, metric)?;
         Ok(by_unit
             .iter()
-            .map(|units| estimate(&units.values().copied().collect::<Vec<_>>()))
+            .map(|units| metric.estimate(&units.values().copied().collect::<Vec<_>>()))
             .collect())
+    }
+}
+
+impl Metric {
+    /// The [estimate] of some units; that of a share ends where shares end.
+    pub(crate) fn estimate(&self, units: &[f64]) -> Option<Estimate> {
+        let found = estimate(units)?;
+        let within = |(low, high): (f64, f64)| (low.max(0.0), high.min(100.0));
+        let interval = found.interval.map(|ends| if self.is_share() { within(ends) } else { ends });
+        Some(Estimate { interval, ..found })
     }
 }
 
 /// The mean of some units and its interval: percentiles of the means of resampled units, with fewer than eight units
 /// Student's, with one none.
 pub fn estimate(units: &[f64]) -> Option<Estimate> {
-    if units.is_empty() {
-        return None;
+    Some(Estimate { mean: mean(units)?, interval: interval(units, RESAMPLES), units: units.len() })
+}
+
+/// By how much something differs between two levels, the second less the first: of those units that met both, each by
+/// itself; if none did, as between subjects, of the two means. Made as [`estimate`] makes them.
+pub(crate) fn difference(
+    before: &BTreeMap<u32, f64>,
+    after: &BTreeMap<u32, f64>,
+) -> Option<Estimate> {
+    let pairs: Vec<f64> =
+        before.iter().filter_map(|(unit, before)| Some(after.get(unit)? - before)).collect();
+    if !pairs.is_empty() {
+        return estimate(&pairs);
     }
-    let mean = units.iter().sum::<f64>() / units.len() as f64;
-    let interval = (units.len() > 1).then(|| {
-        if let Some(times) = FEW.get(units.len() - 2) {
-            let count = units.len() as f64;
-            let squares: f64 = units.iter().map(|unit| (unit - mean) * (unit - mean)).sum();
-            let off = times * (squares / (count - 1.0) / count).sqrt();
-            return (mean - off, mean + off);
-        }
-        let mut dice = Dice::new(units.len() as u64, 0xb00);
-        let resampled = |dice: &mut Dice| {
-            let draw = |_| units[dice.below(units.len() as u64) as usize];
-            (0..units.len()).map(draw).sum::<f64>() / units.len() as f64
-        };
-        let mut means: Vec<f64> = (0..RESAMPLES).map(|_| resampled(&mut dice)).collect();
-        means.sort_by(f64::total_cmp);
-        (means[RESAMPLES * 25 / 1000], means[RESAMPLES * 975 / 1000 - 1])
-    });
-    Some(Estimate { mean, interval, units: units.len() })
+    let [before, after] = [before, after].map(|units| units.values().copied().collect::<Vec<_>>());
+    Some(Estimate {
+        mean: mean(&after)? - mean(&before)?,
+        interval: interval_between([&before, &after], RESAMPLES),
+        units: before.len() + after.len(),
+    })
+}
+
+/// The 95 % interval of a mean, by so many resamples if there are units enough.
+pub(crate) fn interval(units: &[f64], resamples: usize) -> Option<(f64, f64)> {
+    let middle = mean(units).filter(|_| units.len() > 1)?;
+    if let Some(times) = FEW.get(units.len() - 2) {
+        let off = times * square_error(units).sqrt();
+        return Some((middle - off, middle + off));
+    }
+    let mut dice = Dice::new(units.len() as u64, 0xb00);
+    Some(percentiles((0..resamples).map(|_| resampled(units, &mut dice)).collect()))
+}
+
+/// The same of the difference of two means. Student's has as many degrees of freedom as the smaller of both alone: that
+/// is never too narrow, whatever their spreads are.
+pub(crate) fn interval_between(
+    [before, after]: [&[f64]; 2],
+    resamples: usize,
+) -> Option<(f64, f64)> {
+    let few = before.len().min(after.len());
+    let middle = mean(after)? - mean(before)?;
+    if let Some(times) = FEW.get(few.checked_sub(2)?) {
+        let off = times * (square_error(before) + square_error(after)).sqrt();
+        return Some((middle - off, middle + off));
+    }
+    let mut dice = Dice::new((before.len() + after.len()) as u64, 0xb01);
+    let mut draw = |_| resampled(after, &mut dice) - resampled(before, &mut dice);
+    Some(percentiles((0..resamples).map(&mut draw).collect()))
+}
+
+fn mean(units: &[f64]) -> Option<f64> {
+    (!units.is_empty()).then(|| units.iter().sum::<f64>() / units.len() as f64)
+}
+
+/// The square of a mean's standard error.
+fn square_error(units: &[f64]) -> f64 {
+    let (count, middle) = (units.len() as f64, mean(units).unwrap_or(0.0));
+    let squares: f64 = units.iter().map(|unit| (unit - middle) * (unit - middle)).sum();
+    squares / (count - 1.0) / count
+}
+
+/// The mean of as many units as there are, drawn from them.
+fn resampled(units: &[f64], dice: &mut Dice) -> f64 {
+    let draw = |_| units[dice.below(units.len() as u64) as usize];
+    (0..units.len()).map(draw).sum::<f64>() / units.len() as f64
+}
+
+fn percentiles(mut means: Vec<f64>) -> (f64, f64) {
+    means.sort_by(f64::total_cmp);
+    (means[means.len() * 25 / 1000], means[means.len() * 975 / 1000 - 1])
 }
 
 /// The straight line nearest to some points: where it begins and how steep it is.
@@ -222,6 +281,23 @@ mod tests {
             let share = (0..tries).filter(holds).count() as f64 / f64::from(tries);
             assert!((0.87..0.97).contains(&share), "{share} of {count} units, seed 7");
         }
+    }
+
+    #[test]
+    fn intervals_between_few_units_hold_the_difference_at_least_as_often_as_they_say() {
+        for (one, other) in [(2, 2), (3, 6), (5, 20), (12, 9)] {
+            let mut dice = Dice::new(8, one as u64);
+            let tries = 2_000;
+            let holds = |_: &u32| {
+                let before: Vec<f64> = (0..one).map(|_| dice.normal()).collect();
+                let after: Vec<f64> = (0..other).map(|_| 3.0 + 2.0 * dice.normal()).collect();
+                let (low, high) = interval_between([&before, &after], RESAMPLES / 4).unwrap();
+                (low..=high).contains(&3.0)
+            };
+            let share = (0..tries).filter(holds).count() as f64 / f64::from(tries);
+            assert!((0.9..1.0).contains(&share), "{share} of {one} and {other} units, seed 8");
+        }
+        assert_eq!(interval_between([&[1.0], &[2.0, 3.0]], RESAMPLES), None);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::analysis::Analysis;
 use crate::log::{Log, LogError};
-use crate::metrics::{self, METRICS, Metric};
+use crate::metrics::{self, Metric};
 use crate::report::{rounded, signed};
 use crate::wrong::meant;
 use std::fmt::Write;
@@ -12,13 +12,14 @@ use std::fmt::Write;
 pub fn compare(one: &Log, other: &Log, names: &[String]) -> Result<String, LogError> {
     let mut wanted: Vec<&Metric> = Vec::new();
     for name in names {
-        let hint = || meant(name, METRICS.iter().map(|metric| metric.name));
+        let hint = || meant(name, metrics::names());
         let metric = metrics::find(name)
             .ok_or_else(|| LogError(format!("there is no metric {name:?}; {}", hint())))?;
         wanted.push(metric);
     }
     if names.is_empty() {
-        wanted.extend(METRICS.iter().filter(|metric| metric.name != "core_time"));
+        let all = metrics::of(&one.connection)?;
+        wanted.extend(all.into_iter().filter(|metric| metric.name != "core_time"));
     }
     let (first, second) = (Analysis::new(one)?, Analysis::new(other)?);
     let mut lines: Vec<(f64, String)> = Vec::new();

@@ -123,9 +123,20 @@ impl Controls {
         Err(source.wrong(&(at..at), format!("there is no session {name:?}; {meant}")))
     }
 
+    /// The hand of a seat, counted from 1, if the file has one for it.
+    pub fn hand(&self, seat: u32) -> Option<&Hand> {
+        (seat as usize).checked_sub(1).and_then(|index| self.hands.get(index))
+    }
+
+    /// The keys that the file gives: `jump=KeyJ&fire=KeyF`.
+    pub fn key_list(&self) -> String {
+        let keys = self.keys.iter().map(|(action, key)| format!("{action}={key}"));
+        keys.collect::<Vec<_>>().join("&")
+    }
+
     /// What the page's address says for a seat, counted from 1: `sensitivity=9&key.jump=KeyJ`.
     pub fn page(&self, seat: u32) -> String {
-        let hand = (seat as usize).checked_sub(1).and_then(|index| self.hands.get(index));
+        let hand = self.hand(seat);
         let mut said: Vec<String> = Vec::new();
         if let Some(sensitivity) = hand.and_then(|hand| hand.sensitivity) {
             said.push(format!("sensitivity={}", Plain(sensitivity)));

@@ -3,7 +3,7 @@
 use crate::checks;
 use crate::controls::Controls;
 use crate::formula::Formula;
-use crate::metrics::{self, METRICS, Metric};
+use crate::metrics::{self, Metric};
 use crate::people::People;
 use crate::plan::{self, Plan};
 use crate::programs::Programs;
@@ -409,7 +409,7 @@ fn metric(scan: &Scan<'_>) -> Result<&'static Metric, Wrong> {
         None => return Err(scan.source.wrong(&scan.at, "which metric? metric = \"accuracy\"")),
     };
     metrics::find(&name).ok_or_else(|| {
-        let meant = meant(&name, METRICS.iter().map(|metric| metric.name));
+        let meant = meant(&name, metrics::names());
         scan.source.wrong(&at, format!("there is no metric `{name}`; {meant}"))
     })
 }

@@ -1,10 +1,10 @@
 //! Figures of a log: a metric over a factor, a line for each level of another, and what they say in sentences.
 
-use crate::analysis::{Analysis, Estimate, estimate};
+use crate::analysis::{Analysis, Estimate, difference, estimate};
 use crate::checks::PARTS;
 use crate::experiment::Experiment;
 use crate::log::{Log, LogError};
-use crate::metrics::{self, METRICS, Metric};
+use crate::metrics::{self, Metric};
 use crate::plot::{Plot, Series, panels};
 use crate::report::{rounded, shown, signed, titled, unit_of, words};
 use crate::wrong::meant;
@@ -175,7 +175,7 @@ impl Figure {
                 let units = self.units(&by_unit, analysis, &levels);
                 let numbers: Vec<f64> = units.values().copied().collect();
                 let at = if are_numbers { place.as_f64().unwrap_or(0.0) } else { index as f64 };
-                if let Some(Estimate { mean, interval, units }) = estimate(&numbers) {
+                if let Some(Estimate { mean, interval, units }) = self.metric.estimate(&numbers) {
                     series.points.push((at, mean, interval));
                     series.units.push(units);
                 }
@@ -261,20 +261,24 @@ impl Figure {
             None => words(self.metric.name),
         };
         let head = self.part() + &head;
-        if !places.iter().all(Json::is_number) {
+        let level = |level: &Json| format!("{}{}", shown(level), unit_of(&self.over));
+        let ends = places.first().zip(places.last()).filter(|(first, last)| first != last);
+        let ends = ends.filter(|_| places.iter().all(Json::is_number));
+        let ends = ends.and_then(|(first, last)| {
+            let (before, after) = (of(first), of(last));
+            Some((first, last, difference(&before, &after)?, before, after))
+        });
+        // Where there are no ends, or nothing was measured at one of them, what there is is said.
+        let Some((first, last, difference, before, after)) = ends else {
             let means = places.iter().filter_map(|place| {
                 let numbers: Vec<f64> = of(place).into_values().collect();
                 let mean = estimate(&numbers)?.mean;
-                Some(format!("{} {unit} with {}", rounded(mean), shown(place)))
+                let place = if place.is_number() { level(place) } else { shown(place) };
+                Some(format!("{} {unit} with {place}", rounded(mean)))
             });
             let means: Vec<String> = means.collect();
             return (!means.is_empty()).then(|| format!("{head}: {}.", means.join(", ")));
-        }
-        let (first, last) = (places.first()?, places.last()?);
-        let (before, after) = (of(first), of(last));
-        let pairs: Vec<f64> =
-            before.iter().filter_map(|(unit, before)| Some(after.get(unit)? - before)).collect();
-        let difference = estimate(&pairs)?;
+        };
         let mean =
             |units: &BTreeMap<u32, f64>| units.values().sum::<f64>() / units.len().max(1) as f64;
         let is_clear = difference.interval.is_some_and(|(low, high)| low > 0.0 || high < 0.0);
@@ -285,7 +289,6 @@ impl Figure {
             off if off < 0.0 => "fell",
             _ => "stayed",
         };
-        let level = |level: &Json| format!("{}{}", shown(level), unit_of(&self.over));
         // A difference of shares is in points of them.
         let points = if unit == "%" { "points" } else { unit };
         let interval = match difference.interval {
@@ -317,7 +320,7 @@ pub fn figure(
     let mut plots = Vec::new();
     for name in names {
         let Some(metric) = metrics::find(name) else {
-            let hint = meant(name, METRICS.iter().map(|metric| metric.name));
+            let hint = meant(name, metrics::names());
             return Err(LogError(format!("there is no metric {name:?}; {hint}")));
         };
         for factor in [Some(over), series].into_iter().flatten() {

@@ -69,8 +69,6 @@ pub struct Imported {
 enum Becomes {
     /// A setting, times a number.
     Setting(&'static str, f64),
-    /// A setting that is not quite the same, times a number; and what differs.
-    Near(&'static str, f64, &'static str),
     /// A setting that is on or off.
     Flag(&'static str),
     /// Nothing, because it is so anyway.
@@ -85,7 +83,7 @@ const EXPERIMENT: &str = "an experiment";
 const SESSION: &str = "a session";
 const TRIAL: &str = "a trial";
 
-use Becomes::{Anyway, Apart, Flag, Near, Not, Setting};
+use Becomes::{Anyway, Apart, Flag, Not, Setting};
 
 /// Every key that FPSci or its networked fork reads at the levels of experiment, session and trial.
 const KEYS: &[(Becomes, &[&str])] = &[
@@ -113,13 +111,12 @@ const KEYS: &[(Becomes, &[&str])] = &[
     ),
     (Setting("frame_rate", 1.0), &["frameRate"]),
     (Setting("frame_delay", 1.0), &["frameDelay"]),
+    (Setting("field_of_view", 1.0), &["horizontalFieldOfView"]),
     (Setting("players", 1.0), &["numPlayers"]),
     // The fork delays what each end sends by so much.
     (Setting("ping", 2.0), &["networkLatency"]),
-    (
-        Near("duration", 1000.0, "it counts from the round's begin, the foreperiod with it"),
-        &["maxTrialDuration"],
-    ),
+    // Here as there the wait before targets appear is no part of it.
+    (Setting("duration", 1000.0), &["maxTrialDuration"]),
     (Flag("log_states"), &["logPlayerActions", "logTargetTrajectories"]),
     (Flag("log_frames"), &["logFrameInfo"]),
     (
@@ -147,14 +144,7 @@ const KEYS: &[(Becomes, &[&str])] = &[
     (Not("frames are evenly spaced"), &["frameTimeArray", "frameTimeRandomize", "frameTimeMode"]),
     (
         Not("the arena has its own maps and cameras: choose `map`"),
-        &[
-            "scene",
-            "horizontalFieldOfView",
-            "playerCamera",
-            "resetHeight",
-            "spawnPosition",
-            "spawnHeading",
-        ],
+        &["scene", "playerCamera", "resetHeight", "spawnPosition", "spawnHeading"],
     ),
     (
         Not("the arena has its own way of walking"),
@@ -535,16 +525,7 @@ impl<'a> Import<'a> {
                     self.note(value.at, &full, Fate::Mapped, format!("`{name}`"));
                 }
                 Setting(name, times) => {
-                    self.number(text, (&full, value), &format!("{prefix}{name}"), times, None)?;
-                }
-                Near(name, times, what) => {
-                    self.number(
-                        text,
-                        (&full, value),
-                        &format!("{prefix}{name}"),
-                        times,
-                        Some(what),
-                    )?;
+                    self.number(text, (&full, value), &format!("{prefix}{name}"), times)?;
                 }
             }
         }
@@ -560,7 +541,6 @@ impl<'a> Import<'a> {
         (key, value): (&str, &Any),
         setting: &str,
         times: f64,
-        differs: Option<&str>,
     ) -> Result<(), WrongAny> {
         let Some(number) = value.number().filter(|number| !number.is_nan()) else {
             return Err(self.wrong(value.at, format!("`{key}` is a number")));
@@ -590,14 +570,10 @@ impl<'a> Import<'a> {
         let shown = Value::Number(within).shown(row.kind);
         let written = if row.kind.unit().is_empty() { shown.clone() } else { quoted(&shown) };
         line(text, setting, &written);
-        let fate =
-            if differs.is_some() || within != wanted { Fate::Approximated } else { Fate::Mapped };
+        let fate = if within == wanted { Fate::Mapped } else { Fate::Approximated };
         let mut what = format!("`{name} = {shown}`");
         if within != wanted {
             let _ = write!(what, ", the nearest to {}", Plain(wanted));
-        }
-        if let Some(differs) = differs {
-            let _ = write!(what, "; {differs}");
         }
         self.note(value.at, key, fate, what);
         Ok(())

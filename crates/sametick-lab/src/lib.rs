@@ -46,7 +46,7 @@
 //! | `rows`, `schema`, `log`, `export` | what is logged, the tables, the file, other files made of it |
 //! | `run`, `programs`, `again` | all trials on all cores, programs around them, one trial again |
 //! | `metrics`, `analysis`, `formula`, `expectations` | numbers of trials, intervals, what was expected |
-//! | `plot`, `figure`, `report`, `compare`, `starting` | figures, the page, two logs beside each other, a first file |
+//! | `plot`, `figure`, `film`, `report`, `compare`, `starting` | figures, films, the page, two logs, a first file |
 
 mod again;
 mod analysis;
@@ -59,6 +59,7 @@ mod expectations;
 mod experiment;
 mod export;
 mod figure;
+mod film;
 mod formula;
 mod import;
 mod log;
@@ -95,6 +96,7 @@ pub use experiment::{
 };
 pub use export::Format;
 pub use figure::figure;
+pub use film::film;
 pub use formula::Formula;
 pub use import::{AnyKind, Fate, Imported, Listed, Mapping, any_kind, import, import_all, startup};
 pub use log::{Log, LogError, build};
@@ -107,7 +109,7 @@ pub use play::{
 };
 pub use plot::{Plot, Point, Series};
 pub use programs::Programs;
-pub use report::{doubtful_trials, report, report_with};
+pub use report::{doubtful_shots, doubtful_trials, report, report_with};
 pub use rows::{
     CommandRow, FrameRow, HitRow, LineRow, PlayerRow, ROWS_MAX, SecondRow, ShotRow, SightingRow,
     StateRow, TargetRow, TargetStateRow, TrialLog, ViewRow,

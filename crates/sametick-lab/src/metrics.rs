@@ -1,7 +1,9 @@
 //! Metrics, one row each: name, unit, meaning, and how each trial's number is asked of the log.
 
+use crate::people::QUESTIONS_MAX;
 use rusqlite::Connection;
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// A number that each trial has.
 #[derive(Debug)]
@@ -14,6 +16,27 @@ pub struct Metric {
     pub help: &'static str,
     /// Answers with each trial and its number.
     pub sql: &'static str,
+}
+
+/// Those that lie between nothing and all. Other percentages are savings and differences, which may be negative.
+const SHARES: [&str; 10] = [
+    "accuracy",
+    "behind_cover",
+    "clock_within_100",
+    "clock_within_150",
+    "hit_agreement",
+    "line_loss",
+    "seen_again",
+    "stale",
+    "targets_destroyed",
+    "told_apart",
+];
+
+impl Metric {
+    /// Whether it is a share, from 0 to 100 %.
+    pub fn is_share(&self) -> bool {
+        SHARES.contains(&self.name)
+    }
 }
 
 /// A number that the trial itself has, by name.
@@ -50,19 +73,6 @@ macro_rules! clock {
     };
 }
 
-/// The answers to the n-th rating, from 0.
-macro_rules! rating {
-    ($number:literal) => {
-        concat!(
-            "SELECT trial, AVG(CAST(answer AS REAL)) FROM question WHERE answer <> '' AND after = 'trial' AND \
-            kind = 'rating' AND ordinal = (SELECT DISTINCT ordinal FROM question WHERE after = 'trial' AND \
-            kind = 'rating' ORDER BY ordinal LIMIT 1 OFFSET ",
-            $number,
-            ") GROUP BY trial"
-        )
-    };
-}
-
 /// A number of people's pages in the attempt that is logged.
 macro_rules! page {
     ($number:literal) => {
@@ -86,7 +96,7 @@ macro_rules! clients {
     };
 }
 
-/// Every metric. A new one is a row here.
+/// Every metric but ratings, of which a file has as many as it asks for. A new one is a row here.
 pub const METRICS: &[Metric] = &[
     Metric {
         name: "accuracy",
@@ -502,24 +512,6 @@ pub const METRICS: &[Metric] = &[
         sql: "SELECT trial, 100.0 * wall_ms / duration_ms FROM trial",
     },
     Metric {
-        name: "rating",
-        unit: "points",
-        help: "What participants answered to the first question that is a rating and asked after each trial: the mean.",
-        sql: rating!("0"),
-    },
-    Metric {
-        name: "rating_2",
-        unit: "points",
-        help: "The same of the second such question.",
-        sql: rating!("1"),
-    },
-    Metric {
-        name: "rating_3",
-        unit: "points",
-        help: "The same of the third such question.",
-        sql: rating!("2"),
-    },
-    Metric {
         name: "told_apart",
         unit: "%",
         help: "Of two intervals, how often the one was named that did not have the standard setting; half is chance.",
@@ -541,12 +533,99 @@ pub const METRICS: &[Metric] = &[
     },
 ];
 
+/// Ratings by when they are asked for: their name, what it means, and for which trials an answer (`q`) counts.
+const RATINGS: [(&str, &str, &str); 3] = [
+    (
+        "rating",
+        "What participants answered to the first question that is a rating and asked after each trial: the mean. The \
+         second such question is `rating_2`, and so on.",
+        "JOIN trial t ON t.trial = q.trial WHERE q.after = 'trial'",
+    ),
+    (
+        "session_rating",
+        "The same of ratings that are asked after sessions, `session_rating_2` and so on: what a participant answered \
+         counts for each trial of that session.",
+        "JOIN trial l ON l.trial = q.trial JOIN trial t ON t.participant = l.participant AND t.session = l.session \
+         WHERE q.after = 'session'",
+    ),
+    (
+        "study_rating",
+        "The same of ratings that are asked after the study, `study_rating_2` and so on: what a participant answered \
+         counts for each of its trials.",
+        "JOIN seat s ON s.seat = q.seat JOIN trial t ON t.participant = s.participant WHERE q.after = 'study'",
+    ),
+];
+
+/// The metrics of all ratings that a file can have: of each kind as many as there may be questions.
+static RATED: LazyLock<Vec<Metric>> = LazyLock::new(|| {
+    let all = RATINGS.iter().flat_map(|rating| (0..QUESTIONS_MAX).map(move |nth| (rating, nth)));
+    all.map(|((name, help, whose), nth)| Metric {
+        name: if nth == 0 { name } else { format!("{name}_{}", nth + 1).leak() },
+        unit: "points",
+        help,
+        sql: format!(
+            "SELECT t.trial, AVG(CAST(q.answer AS REAL)) FROM question q {whose} AND q.answer <> '' \
+             AND q.ordinal = ({}) GROUP BY t.trial",
+            ordinal(name, nth)
+        )
+        .leak(),
+    })
+    .collect()
+});
+
+/// Asks for the ordinal of the n-th rating of a kind, from 0.
+fn ordinal(name: &str, nth: usize) -> String {
+    let after = name.strip_suffix("_rating").unwrap_or("trial");
+    format!(
+        "SELECT DISTINCT ordinal FROM question WHERE after = '{after}' AND kind = 'rating' ORDER BY ordinal \
+         LIMIT 1 OFFSET {nth}"
+    )
+}
+
 /// The metric of this name.
 pub(crate) fn find(name: &str) -> Option<&'static Metric> {
-    METRICS.iter().find(|metric| metric.name == name)
+    METRICS.iter().chain(RATED.iter()).find(|metric| metric.name == name)
+}
+
+/// Every metric by name, for whoever misspelt one: of ratings the first of each kind.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> + Clone {
+    METRICS.iter().map(|metric| metric.name).chain(RATINGS.iter().map(|(name, _, _)| *name))
+}
+
+/// Every metric for a document: of ratings the first of each kind.
+pub(crate) fn documented() -> impl Iterator<Item = &'static Metric> {
+    METRICS.iter().chain(RATED.iter().step_by(QUESTIONS_MAX))
+}
+
+/// Every metric that a log may have: each rating that was asked for is one.
+pub(crate) fn of(log: &Connection) -> rusqlite::Result<Vec<&'static Metric>> {
+    let mut all: Vec<&'static Metric> = METRICS.iter().collect();
+    for (kind, (name, _, _)) in RATINGS.iter().enumerate() {
+        let after = name.strip_suffix("_rating").unwrap_or("trial");
+        let sql =
+            "SELECT COUNT(DISTINCT ordinal) FROM question WHERE kind = 'rating' AND after = ?1";
+        let count: u32 = log.query_row(sql, [after], |row| row.get(0))?;
+        all.extend(
+            RATED.iter().skip(kind * QUESTIONS_MAX).take((count as usize).min(QUESTIONS_MAX)),
+        );
+    }
+    Ok(all)
 }
 
 impl Metric {
+    /// What it means in a log: of a rating, what was asked.
+    pub(crate) fn meaning(&self, log: &Connection) -> rusqlite::Result<String> {
+        let place = RATED.iter().position(|rated| rated.name == self.name);
+        let Some(place) = place else { return Ok(self.help.to_owned()) };
+        let (name, _, _) = RATINGS[place / QUESTIONS_MAX];
+        let sql = format!(
+            "SELECT question FROM question WHERE ordinal = ({}) LIMIT 1",
+            ordinal(name, place % QUESTIONS_MAX)
+        );
+        let asked = log.query_row(&sql, [], |row| row.get::<_, String>(0));
+        Ok(asked.map_or_else(|_| self.help.to_owned(), |asked| format!("\u{201c}{asked}\u{201d}")))
+    }
+
     /// Each trial's number; trials that have none are left out.
     pub fn of_trials(&self, log: &Connection) -> rusqlite::Result<BTreeMap<u32, f64>> {
         let mut found = BTreeMap::new();

@@ -292,7 +292,8 @@ impl Trial {
     pub fn played_ms(&self) -> f64 {
         let ms = |name| self.settings.number(name).unwrap_or(0.0);
         let countdown = if self.settings.text("play") == "match" { COUNTDOWN_MS } else { 0.0 };
-        ms("warm_up").max(countdown) + ms("duration")
+        let wait = ms("foreperiod").max(ms("foreperiod_most"));
+        ms("warm_up").max(countdown) + wait + ms("duration")
     }
 }
 

@@ -24,7 +24,7 @@ const DODGE_SHARE: f64 = 0.5;
 /// Half of a whisker's end.
 const CAP: f64 = 2.5;
 /// What a picture needs where no page says it.
-const STYLE: &str = "<style>text{font:12px system-ui,sans-serif;fill:#1f2937}.grid{stroke:#e5e7eb}\
+pub(crate) const STYLE: &str = "<style>text{font:12px system-ui,sans-serif;fill:#1f2937}.grid{stroke:#e5e7eb}\
                      .axis{stroke:#111827}</style>\n";
 /// By series.
 const COLOURS: [&str; 12] = [
@@ -313,7 +313,7 @@ fn span(numbers: impl Iterator<Item = f64>) -> (f64, f64) {
 }
 
 /// Round numbers between two.
-fn ticks(low: f64, high: f64) -> Vec<f64> {
+pub(crate) fn ticks(low: f64, high: f64) -> Vec<f64> {
     let rough = (high - low) / TICKS as f64;
     let power = 10_f64.powf(rough.log10().floor());
     let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|n| n * power).find(|step| *step >= rough);
@@ -326,7 +326,7 @@ fn ticks(low: f64, high: f64) -> Vec<f64> {
 }
 
 /// A number at an axis: thousands in short.
-fn short(number: f64) -> String {
+pub(crate) fn short(number: f64) -> String {
     match number.abs() {
         size if size >= 1e7 => format!("{} M", Plain(number / 1e6)),
         size if size >= 1e4 => format!("{} k", Plain(number / 1e3)),

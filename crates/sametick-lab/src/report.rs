@@ -6,7 +6,7 @@ use crate::expectations::{Outcome, outcomes};
 use crate::experiment::Experiment;
 use crate::figure::Figure;
 use crate::log::{Log, LogError};
-use crate::metrics::METRICS;
+use crate::metrics;
 use crate::people;
 use crate::plot::escaped;
 use crate::schema::TABLES;
@@ -46,7 +46,8 @@ pub fn report(log: &Log, command: &str) -> Result<String, LogError> {
     report_with(log, command, None)
 }
 
-/// The same, where recordings of the trials with doubtful shots lie in a folder beside the page, as `trial-N.sametick`.
+/// The same, where recordings of the trials with doubtful shots lie in a folder beside the page, as `trial-N.sametick`,
+/// and films of these shots ([`film`](crate::film)) as `trial-N-tick-T.html`.
 pub fn report_with(log: &Log, command: &str, recordings: Option<&str>) -> Result<String, LogError> {
     let head = head(log)?;
     let analysis = Analysis::new(log)?;
@@ -71,10 +72,18 @@ pub fn report_with(log: &Log, command: &str, recordings: Option<&str>) -> Result
             "<p class=\"answer\">Incomplete: {done} of {planned} trials are here.</p>"
         );
     }
-    for figure in &figures {
-        for answer in figure.answers(log, &analysis)? {
-            let _ = writeln!(page, "<p class=\"answer\">{}</p>", escaped(&answer));
+    // What a staircase was made for is its answer.
+    let mut answers = match &experiment {
+        Some(experiment) if !log.codes()?.is_empty() => people::thresholds(log, experiment)?,
+        _ => Vec::new(),
+    };
+    if answers.is_empty() {
+        for figure in &figures {
+            answers.extend(figure.answers(log, &analysis)?);
         }
+    }
+    for answer in answers {
+        let _ = writeln!(page, "<p class=\"answer\">{}</p>", escaped(&answer));
     }
     page.push_str("<div class=\"first\"><div>");
     for figure in &figures {
@@ -254,7 +263,7 @@ fn tables(log: &Log, analysis: &Analysis) -> Result<String, LogError> {
         "<h2>Every metric by condition</h2><p>Mean and 95 % interval. {}</p>\n",
         analysis.how()
     );
-    for metric in METRICS {
+    for metric in metrics::of(&log.connection)? {
         let estimates = analysis.estimates(log, metric)?;
         if estimates.iter().all(Option::is_none) {
             continue;
@@ -264,7 +273,7 @@ fn tables(log: &Log, analysis: &Analysis) -> Result<String, LogError> {
             "<details><summary>{} ({})</summary><p>{}</p><table><tr><th>condition<th>mean<th>interval<th>{}s</tr>",
             words(metric.name),
             escaped(metric.unit),
-            escaped(metric.help),
+            escaped(&metric.meaning(&log.connection)?),
             escaped(&analysis.unit)
         );
         for (met, estimate) in analysis.conditions.iter().zip(&estimates) {
@@ -289,6 +298,14 @@ fn tables(log: &Log, analysis: &Analysis) -> Result<String, LogError> {
 const DOUBTFUL: &str = "FROM shot s JOIN trial t USING (trial) WHERE s.is_behind_cover OR (s.aimed IS NOT NULL AND \
                         s.hit IS NULL AND s.target IS NULL) ORDER BY s.trial, s.tick LIMIT ?1";
 
+/// The trials and ticks of all doubtful shots that a report lists.
+pub fn doubtful_shots(log: &Log) -> Result<Vec<(u32, u32)>, LogError> {
+    let sql = format!("SELECT DISTINCT trial, tick FROM (SELECT s.trial, s.tick {DOUBTFUL})");
+    let mut statement = log.connection.prepare(&sql)?;
+    let shots = statement.query_map([DOUBTFUL_MAX as i64], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(shots.collect::<rusqlite::Result<_>>()?)
+}
+
 /// The trials whose doubtful shots a report lists, and that can be played again.
 pub fn doubtful_trials(log: &Log) -> Result<Vec<u32>, LogError> {
     let sql = format!(
@@ -305,6 +322,7 @@ fn doubtful(log: &Log, recordings: Option<&str>) -> Result<String, LogError> {
     );
     let mut statement = log.connection.prepare(&sql)?;
     let mut rows = statement.query([DOUBTFUL_MAX as i64])?;
+    let are_people = !log.codes()?.is_empty();
     let mut text = String::new();
     while let Some(row) = rows.next()? {
         let (trial, tick, player): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
@@ -314,16 +332,19 @@ fn doubtful(log: &Log, recordings: Option<&str>) -> Result<String, LogError> {
             true => "hit somebody who had reached cover on its own screen",
             false => "was refused, though the crosshair was on somebody",
         };
-        let again = match (recordings, is_virtual) {
+        // What people played is kept as it was; else only what ran in virtual time can be played again.
+        let again = match (recordings, is_virtual || are_people) {
             (_, false) => "played over real sockets".to_owned(),
             (None, true) => {
                 let database = escaped(&log.path().display().to_string());
                 format!("<code>sametick lab replay {database} --trial {trial} --tick {tick}</code>")
             }
             (Some(folder), true) => {
-                let file = escaped(&format!("{folder}/trial-{trial}.sametick"));
+                let (folder, name) = (escaped(folder), format!("trial-{trial}"));
                 format!(
-                    "<a href=\"{file}\">recording</a>: <code>sametick replay {file} --seek {tick}</code>"
+                    "<a href=\"{folder}/{name}-tick-{tick}.html\">as both saw it</a>, \
+                     <a href=\"{folder}/{name}.sametick\">recording</a>: \
+                     <code>sametick replay {folder}/{name}.sametick --seek {tick}</code>"
                 )
             }
         };

@@ -121,7 +121,7 @@ pub const SETTINGS: &[Row] = &[
         TIME,
         Trial,
         Number(30_000.0),
-        "how long is played and logged; of a match, from the start of its round",
+        "how long is played and logged; of a match from the start of its round, with `targets` from when one appears",
     ),
     row(
         "warm_up",
@@ -265,6 +265,13 @@ pub const SETTINGS: &[Row] = &[
         Player,
         Number(0.0),
         "how long a command waits on the client's own machine",
+    ),
+    row(
+        "field_of_view",
+        Kind::Count { at_least: 60, at_most: 130 },
+        Player,
+        Unsaid,
+        "degrees from left to right that a person's page shows, 95 if unsaid; bots have eyes of their own",
     ),
     row(
         "reads",

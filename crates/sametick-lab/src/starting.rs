@@ -1,6 +1,6 @@
 //! The file that `lab new` writes, and the tables of settings and metrics as text.
 
-use crate::metrics::METRICS;
+use crate::metrics;
 use crate::settings::{Otherwise, SETTINGS, Scope};
 use std::fmt::Write;
 
@@ -84,7 +84,7 @@ pub fn settings_table() -> String {
 /// All metrics as a table for a document.
 pub fn metrics_table() -> String {
     let mut text = String::from("| metric | unit | meaning |\n|---|---|---|\n");
-    for metric in METRICS {
+    for metric in metrics::documented() {
         let _ = writeln!(text, "| `{}` | {} | {} |", metric.name, metric.unit, metric.help);
     }
     text

@@ -291,12 +291,6 @@ pub(crate) fn impossible(settings: &Settings) -> Option<(&'static str, String)> 
         let what = "`foreperiod_mean` is more than `foreperiod`, which is the least";
         return Some(("foreperiod_mean", what.to_owned()));
     }
-    let (most, duration) = (ms("foreperiod_most"), ms("duration").unwrap_or(0.0));
-    if most.unwrap_or(least) >= duration {
-        let said = if most.is_some() { "foreperiod_most" } else { "foreperiod" };
-        let what = format!("a trial is over by then: it lasts {} s", Plain(duration / 1000.0));
-        return Some((said, what));
-    }
     None
 }
 

@@ -11,7 +11,8 @@ use sametick::Tick;
 use sametick::replay::{Header, Replay};
 use sametick_arena::Arena;
 use sametick_lab::{
-    Format, Log, content_named, doubtful_trials, outcomes, play_again, report, report_with,
+    Format, Log, content_named, doubtful_shots, doubtful_trials, film, outcomes, play_again,
+    report, report_with,
 };
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -89,6 +90,7 @@ fn a_trial_is_played_again_as_it_was_and_its_doubtful_shots_are_found_in_its_rec
     let mut fighters = replay.world().all::<sametick_arena::Fighter>();
     assert!(fighters.any(|(_, one)| f64::from(one.position[0]) == x), "where the log has it");
 
+    check_film(&log, tick);
     let page = report(&log, "sametick lab run").expect("a report");
     let command = format!("sametick lab replay {} --trial 1 --tick {tick}", path.display());
     assert!(page.contains(&command), "{command}");
@@ -101,6 +103,42 @@ fn a_trial_is_played_again_as_it_was_and_its_doubtful_shots_are_found_in_its_rec
     log.connection.execute("UPDATE trial SET world_hash = 'another'", []).expect("ours");
     let other = play_again(&log, 1, ".".as_ref()).expect_err("it is another").to_string();
     assert!(other.contains("ends otherwise"), "{other}");
+}
+
+/// On the three panes of a shot's film its victim is where the log has it: shown, served and own.
+fn check_film(log: &Log, tick: u32) {
+    assert!(doubtful_shots(log).expect("they are asked for").contains(&(1, tick)));
+    let recording = play_again(log, 1, ".".as_ref()).expect("it is played").recording;
+    let page = film(log, recording.clone(), (1, tick), ".".as_ref()).expect("a film");
+    assert!(
+        page.contains("hit somebody who had reached cover") && page.contains("<rect "),
+        "{page}"
+    );
+    let (_, rest) = page.split_once("const film = ").expect("numbers");
+    let told = rest.split(";\n").next().expect("their end");
+    let told: serde_json::Value = serde_json::from_str(told).expect("they are read");
+    let place = |pane: usize| {
+        let at = told["at"].as_f64().expect("a moment") as usize;
+        let all = told["frames"][pane][at].as_array().expect("players");
+        let victim = all.iter().find(|one| one[0] == told["victim"]).expect("the victim");
+        [1, 2].map(|axis| victim[axis].as_f64().expect("a place"))
+    };
+    let pixels = told["radius"].as_f64().expect("a size") / 0.4;
+    let off = |one: usize, other: usize| {
+        let [one, other] = [place(one), place(other)];
+        (one[0] - other[0]).hypot(one[1] - other[1]) / pixels
+    };
+    let sql = "SELECT shown_x - served_x, shown_y - served_y, own_x - served_x, own_y - served_y FROM shot \
+               WHERE is_behind_cover AND tick = ?1";
+    let logged: [f64; 4] = log
+        .connection
+        .query_row(sql, [tick], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?]))
+        .expect("the shot");
+    let (shown, own) = (logged[0].hypot(logged[1]), logged[2].hypot(logged[3]));
+    assert!(shown > 1.0 && (off(0, 1) - shown).abs() < 0.15, "{} m, logged {shown}", off(0, 1));
+    assert!((off(2, 1) - own).abs() < 0.15, "{} m, logged {own}", off(2, 1));
+    let none = film(log, recording, (1, 3), ".".as_ref()).expect_err("no shot").to_string();
+    assert!(none.contains("nobody was shot at in tick 3"), "{none}");
 }
 
 #[test]

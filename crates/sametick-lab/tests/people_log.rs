@@ -8,7 +8,8 @@ use sametick::Dice;
 use sametick_lab::people::{Attempt, EventKind, Line, SeatId, Stage, Start, Telemetry};
 use sametick_lab::people::{excluded, flags, power};
 use sametick_lab::{
-    Analysis, Experiment, Format, Library, Log, METRICS, Plan, Simulated, TrialLog, play, report,
+    Analysis, Experiment, Format, Library, Log, METRICS, Plan, Simulated, TrialLog, compare,
+    figure, outcomes, play, report,
 };
 use std::path::Path;
 
@@ -133,6 +134,7 @@ impl Played {
             1 if is_short => ["5", "4"][seat.0 as usize % 2].to_owned(),
             1 => ["1", "2"][seat.0 as usize % 2].to_owned(),
             3 => "it's \"fine\"; DROP TABLE trial".to_owned(),
+            6 if is_short => asked.options[1].clone(),
             _ => asked.options[0].clone(),
         };
         let (question, presented) = (asked.question, asked.options);
@@ -291,7 +293,10 @@ fn a_repeated_trial_replaces_its_rows_and_answers_and_keeps_its_telemetry() {
     );
     assert_eq!(number(log, "SELECT asked_ms FROM sitting WHERE trial = 4"), 60.0);
     let page = report(log, "again").expect("a report");
-    assert!(page.contains("Group 1 repeats 4: because"), "the report tells what was done and why");
+    assert!(
+        page.contains("P01 repeats trial 4: because"),
+        "the report tells what was done and why"
+    );
     // And the same study is in a copy of the log, of which nothing is new.
     let copy = folder.file("copy.db");
     log.connection.execute("VACUUM INTO ?1", [copy.to_string_lossy()]).expect("a copy");
@@ -358,6 +363,11 @@ foreperiod = ["1 s", "3 s"]
     assert!((400.0..700.0).contains(&of("foreperiod")), "{}", of("foreperiod"));
     let pretrial = number(&played.log, "SELECT pretrial_duration FROM Trials");
     assert_eq!(pretrial, of("foreperiod") / 1_000.0, "what FPSci means is the wait for targets");
+    // It ends when the target is gone, or two seconds after it appeared: its wait is no part of that.
+    let length = number(&played.log, "SELECT duration_ms FROM trial");
+    let gone = number(&played.log, "SELECT destroyed_ms FROM target");
+    let whole = of("foreperiod") + 2_000.0;
+    assert!(length == gone || (length - whole).abs() < 20.0, "{length} of {whole}, gone {gone}");
 }
 
 #[test]
@@ -385,7 +395,9 @@ fn power_rises_with_participants_and_bad_names_are_told() {
     assert!(found.difference < -2.0, "{found:?}");
     assert_eq!(found.levels, ["40 ms", "200 ms"]);
     assert!(found.shares[1].1 > 0.99, "a large effect is found: {found:?}");
-    assert_eq!(found.enough(0.8), Some(2), "even by two");
+    // Two who answer alike find it, two who do not are Student's: that is every second study.
+    assert!((0.4..0.6).contains(&found.shares[0].1), "{found:?}");
+    assert_eq!(found.enough(0.8), Some(12));
     let wrong = power(log, "ratings", "ping", &[4]).expect_err("no such metric").to_string();
     assert_eq!(wrong, "there is no metric `ratings`; did you mean `rating`?");
     let wrong = power(log, "rating", "pong", &[4]).expect_err("no such factor").to_string();
@@ -441,7 +453,12 @@ correct = "interval"
     }
     let page = report(&played.log, "again").expect("a report");
     assert!(page.contains("Thresholds of ping") && page.contains("Two intervals"), "{page}");
+    assert!(
+        page.contains("<p class=\"answer\">Ping: threshold "),
+        "the first sentence is what was asked for"
+    );
     assert!(page.contains("2 participants."), "{page}");
+    check_tracks(&page, &played);
     // What the comparison was asked for is what the staircase said.
     let sql = "SELECT COUNT(DISTINCT s.asked_ms) FROM sitting s JOIN trial t USING (trial) WHERE t.name = 'comparison'";
     assert!(number(&played.log, sql) > 2.0, "levels differ");
@@ -479,4 +496,118 @@ fn what_was_changed_late_is_a_row_of_its_own_and_so_are_roles_and_the_machine_th
     assert_eq!(rows("<td>-<td>0<td>2</tr>"), 2, "and two that were asked for nothing");
     assert!(!page.contains("<td>0.25<td>"), "the floor is that of the machine that was played on");
     assert!(page.contains("<h2>By role</h2>") && page.contains("<td>peeker<td>"), "{page}");
+}
+
+/// Each participant's staircase is drawn as it went: a mark for each of its trials, a ring for each reversal, a line.
+fn check_tracks(page: &str, played: &Played) {
+    let people = played.experiment.people.as_ref().expect("people");
+    let staircase = people.staircase.as_ref().expect("a staircase");
+    let tracks: Vec<&str> = page.split("aria-label=\"Participant ").skip(1).collect();
+    assert_eq!(tracks.len(), 2);
+    for (group, track) in (1..).zip(tracks) {
+        let track = track.split("</svg>").next().expect("its end");
+        let stairs = played.driver.study.stairs(group).expect("a group").values().next();
+        let stairs = stairs.expect("a staircase");
+        let count = |what: &str| track.matches(what).count();
+        let right = stairs.steps.iter().filter(|step| step.is_right).count();
+        assert_eq!(count("class=\"right\""), right);
+        assert_eq!(count("class=\"wrong\""), stairs.steps.len() - right);
+        assert_eq!(count("class=\"turn\""), 4, "{track}");
+        assert_eq!(count("class=\"threshold\""), 1);
+        assert!(stairs.turns(staircase).windows(2).all(|pair| pair[0] < pair[1]));
+        // All marks lie on the picture.
+        for part in track.split("cy=\"").skip(1) {
+            let y: f64 = part.split('"').next().and_then(|y| y.parse().ok()).expect("a number");
+            assert!((24.0..=180.0).contains(&y), "{y}");
+        }
+    }
+}
+
+/// Beside the first, three more ratings after trials, one after the session and one after the study.
+const RATINGS: &str = r#"
+[[people.question]]
+ask = "How fast?"
+kind = "rating"
+options = ["1", "2"]
+[[people.question]]
+ask = "How loud?"
+kind = "rating"
+options = ["1", "2"]
+[[people.question]]
+ask = "How <well> did it aim?"
+kind = "rating"
+options = ["10", "30"]
+[[people.question]]
+ask = "How was the session?"
+kind = "rating"
+after = "session"
+options = ["7", "8"]
+[[people.question]]
+ask = "How was it all?"
+kind = "rating"
+after = "study"
+options = ["9", "8"]
+[[people.exclude]]
+rule = "rating_4 > 100"
+reason = "cannot be"
+[[expect]]
+name = "a short line aims well"
+metric = "rating_4"
+where = { ping = "40 ms" }
+equals = 30
+within = 0.1
+"#;
+
+#[test]
+fn every_rating_of_a_file_is_a_metric() {
+    let folder = Folder::new("people-ratings");
+    let text = STUDY.replace("rule = \"hidden_ms > 5000\"", "rule = \"hidden_ms > 50000\"");
+    let mut played = Played::begin(&folder, &format!("{text}{RATINGS}"), "study.db");
+    played.finish();
+    let log = &played.log;
+    let page = report(log, "again").expect("a report");
+    let rows = [
+        ("Rating (points)", "How fair &amp; square?"),
+        ("Rating 4 (points)", "How &lt;well&gt; did it aim?"),
+        ("Session rating (points)", "How was the session?"),
+        ("Study rating (points)", "How was it all?"),
+    ];
+    for (name, asked) in rows {
+        let at = page.find(&format!("<summary>{name}</summary>"));
+        let row = at.and_then(|at| page.get(at..at + 200)).unwrap_or_default();
+        assert!(row.contains(asked), "{name}: {row}");
+    }
+    assert!(!page.contains("Rating 5 (points)") && !page.contains("Study rating 2 (points)"));
+    let found = power(log, "rating_4", "ping", &[8]).expect("a power");
+    assert!((found.difference + 20.0).abs() < 1e-9, "{found:?}");
+    let outcomes = outcomes(&played.experiment, log).expect("outcomes");
+    assert!(outcomes[0].holds && outcomes[0].measured == Some(30.0), "{outcomes:?}");
+    let names = ["rating_4", "session_rating", "study_rating"].map(str::to_owned);
+    let compared = compare(log, log, &names).expect("a comparison");
+    for said in ["30.0", "10.0", "7.000", "9.000"] {
+        assert!(compared.contains(said), "{said} is missing in {compared}");
+    }
+    assert!(compare(log, log, &[]).expect("all").contains("rating_4"));
+    let drawn = figure(log, &["rating_3".to_owned()], "ping", None).expect("a figure");
+    assert!(drawn.contains("Rating 3, points"));
+}
+
+#[test]
+fn a_report_between_subjects_says_what_its_figure_shows() {
+    let folder = Folder::new("people-between");
+    let text = STUDY
+        .replace("rule = \"hidden_ms > 5000\"", "rule = \"hidden_ms > 50000\"")
+        .replace("consent =", "design = \"between\"\nconsent =");
+    let mut played = Played::begin(&folder, &text, "study.db");
+    played.finish();
+    let page = report(&played.log, "again").expect("a report");
+    let said = page.split("<p class=\"answer\">").nth(1).expect("an answer");
+    assert!(page.contains("<figure>") && said.starts_with("Rating "), "{said}");
+    assert!(said.contains("at ping 40 ms to") && said.contains("4 participants."), "{said}");
+    // If one end was not played, what there is is said.
+    let none = "DELETE FROM question WHERE trial IN (SELECT trial FROM trial WHERE condition = 2)";
+    played.log.connection.execute(none, []).expect("they are gone");
+    let page = report(&played.log, "again").expect("a report");
+    let said = page.split("<p class=\"answer\">").nth(1).expect("an answer");
+    assert!(page.contains("<figure>") && said.contains("with 40 ms"), "{said}");
 }

@@ -240,7 +240,6 @@ const IMPOSSIBLE: &[(&str, &str, &str)] = &[
         "foreperiod_mean = \"300 ms\"",
         "`foreperiod_mean` is more than `foreperiod`, which is the least",
     ),
-    ("duration = \"8 s\"", "duration = \"0.9 s\"", "a trial is over by then: it lasts 0.9 s"),
 ];
 
 #[test]

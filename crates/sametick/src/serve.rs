@@ -31,6 +31,7 @@ mod bequest;
 mod coming;
 mod head;
 mod recording;
+mod shown;
 mod telling;
 
 /// So many ticks at most are made up for at once; a server that was away for longer goes on from now.
@@ -115,6 +116,8 @@ pub(crate) struct SnapshotServer<G: Game> {
     saved: Vec<(EventKey, Vec<u8>)>,
     /// What others were shown of the ticks of recent snapshots.
     history: History<G::Entity>,
+    /// Whether players are asked what their screens show though no shot is judged by it.
+    asks_what_is_shown: bool,
     /// Room for the moments of one message, and for the sights of one tick.
     moments_read: Vec<(Tick, Moment)>,
     sights: Vec<Sight<G>>,
@@ -208,6 +211,7 @@ impl<G: Game> SnapshotServer<G> {
             event_layout: Layout::of::<G::Event>(Precision::State),
             saved: Vec::new(),
             history: History::default(),
+            asks_what_is_shown: false,
             moments_read: Vec::new(),
             sights: Vec::new(),
             verdicts: VecDeque::new(),
@@ -391,7 +395,7 @@ impl<G: Game> SnapshotServer<G> {
         self.versions.update(&mut self.world, &self.layouts);
         self.versions_at = self.world.tick();
         self.changes.clear();
-        if self.rewinds() {
+        if self.rewinds() || self.asks_what_is_shown {
             let (world, layouts) = (&self.world, &self.layouts);
             self.history.push_with(self.versions_at, |then| {
                 then.clone_from(world);
@@ -400,7 +404,7 @@ impl<G: Game> SnapshotServer<G> {
         }
     }
 
-    /// Whether players are asked what their screens show.
+    /// Whether shots are judged by what players' screens show.
     fn rewinds(&self) -> bool {
         self.rates.rewinding.at_most > Span::ZERO || self.rates.trust == Trust::Clients
     }
@@ -566,7 +570,8 @@ impl<G: Game> SnapshotServer<G> {
         self.finish_recording();
         let (recorder, teller) = (self.recorder.take(), self.teller.take());
         let streams = std::mem::take(&mut self.streams);
-        *self = Self { game_id, recorder, teller, streams, ..next };
+        let asks_what_is_shown = self.asks_what_is_shown;
+        *self = Self { game_id, recorder, teller, streams, asks_what_is_shown, ..next };
         players.into_iter().map(|player| (player, self.join(player))).collect()
     }
 

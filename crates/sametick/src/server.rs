@@ -13,7 +13,7 @@ use crate::secure::{ConnectionId, GateConfig, Past, Random, TlsSession, TokenKey
 use crate::serve::{CODED_EVENT, CODED_EVENTS, EVENTS, SnapshotServer, WELCOME};
 use crate::succession::{Hosting, Stage};
 use crate::time::{Span, Time};
-use crate::world::{PlayerId, World};
+use crate::world::{PlayerId, Tick, World};
 use std::sync::Arc;
 
 /// A player who drops out keeps its place for so long.
@@ -385,6 +385,33 @@ impl<G: Game> Server<G> {
     /// What players claimed for their own entities since this was last asked, where they are trusted.
     pub fn take_claims(&mut self) -> Vec<Claim> {
         self.half.claims.drain(..).collect()
+    }
+
+    /// Has players who come from now on tell what their screens show, even where no shot is judged by it: a few bits
+    /// with each command. Then [`shown_to`](Server::shown_to) knows it.
+    pub fn ask_what_is_shown(&mut self) {
+        self.half.ask_what_is_shown();
+    }
+
+    /// The world as a player's screen showed it when it gave its command of a tick of late, or the last before it: made
+    /// again from snapshots by the player's own word, which may be a lie. Errors that its screen smoothed are not in
+    /// it. Who `predicts` its own player has that in the present, else in the past like all others. None if the player
+    /// does not tell, or predicts others too: how, only its own computer knows.
+    pub fn shown_to(&self, player: PlayerId, at: Tick, predicts: bool) -> Option<World<G::Entity>> {
+        self.half.shown_to(player, at, predicts)
+    }
+
+    /// By how much a player's own time runs ahead of the server's: by how much its commands come early, and half of its
+    /// round trip. None if it does not tell what its screen shows.
+    pub fn ahead(&self, player: PlayerId) -> Option<Span> {
+        let way = self.statistics(player)?.round_trip.smoothed? / 2;
+        let micros = way.as_micros() as i64 + self.half.early_micros(player)?;
+        Some(Span::micros(micros.max(0) as u64))
+    }
+
+    /// What a player asked for in the last tick; where nothing had come in time, what was taken for it.
+    pub fn asked_by(&self, player: PlayerId) -> Option<&G::Command> {
+        self.half.asked_by(player)
     }
 
     /// Records the match from now on, in place of what was recorded before; see [`replay`](crate::replay). It

@@ -260,18 +260,19 @@ impl<G: Game> Past<'_, G> {
     }
 
     /// The world as a player's screen showed it: others of the past, its own entities and those that are
-    /// not rewound as they are.
+    /// not rewound as they are. Without a player, everyone is of the past.
     pub(crate) fn seen(
         &self,
         present: &World<G::Entity>,
-        viewer: PlayerId,
+        viewer: impl Into<Option<PlayerId>>,
         others: Others,
         moment: Moment,
     ) -> World<G::Entity> {
-        let mut seen = present.clone();
+        let (mut seen, viewer) = (present.clone(), viewer.into());
         for (id, owner, entity) in present.owned_entities() {
             let how = G::shown(entity, others);
-            if owner == Some(viewer) || !G::is_rewound(entity) || how == Others::Predicted {
+            let is_own = viewer.is_some() && owner == viewer;
+            if is_own || !G::is_rewound(entity) || how == Others::Predicted {
                 continue;
             }
             match (self.other(id, how, moment), seen.entity_mut(id)) {

@@ -96,7 +96,10 @@ impl Game for Arena {
         };
         let solids = Solids::new(turn.content(), world, fighter::seconds(turn), openness);
         let mut hurts = Vec::new();
+        let is_held = lookup.is_held(world, turn);
+        let heeded = |command: &Command| if is_held { command.looking() } else { *command };
         for (player, command) in turn.commands() {
+            let command = &heeded(command);
             let Some(id) = lookup.fighter(player) else { continue };
             let Some(mut fighter) = world.get::<Fighter>(id).cloned() else { continue };
             fighter.step(id, command, &lookup, (world, &solids), turn, &mut hurts);
@@ -106,6 +109,7 @@ impl Game for Arena {
             put(world, id, fighter);
         }
         for (player, command) in turn.commands() {
+            let command = &heeded(command);
             let Some(id) = lookup.fighter(player) else { continue };
             let Some(mut fighter) =
                 world.get::<Fighter>(id).filter(|fighter| fighter.is_alive()).cloned()
@@ -353,7 +357,7 @@ fn join(world: &mut World<Entity>, turn: &Turn<'_, Arena>, player: PlayerId) {
     };
     let playing = world.all::<Seat>().filter(|(_, seat)| seat.plays()).count();
     let must_watch = mode == Mode::Duel && playing >= 2;
-    let name = Text::cut(&format!("Player {}", player.0));
+    let name = Text::cut(&format!("Player {}", u32::from(player.0) + 1));
     world.spawn(Seat { player: player.0, name, team, must_watch, ..Seat::default() });
     let round =
         world.all::<Contest>().next().map_or(0, |(_, contest)| contest.round_at(turn.tick()));
@@ -431,5 +435,10 @@ impl Lookup {
     /// The round that a tick belongs to, if that is known here.
     pub(crate) fn round(&self, world: &World<Entity>, tick: Tick) -> Option<u8> {
         Some(world.get::<Contest>(self.contest?)?.round_at(tick))
+    }
+
+    fn is_held(&self, world: &World<Entity>, turn: &Turn<'_, Arena>) -> bool {
+        let contest = self.contest.and_then(|id| world.get::<Contest>(id));
+        contest.is_some_and(|contest| contest.is_held(turn.content(), turn.tick()))
     }
 }

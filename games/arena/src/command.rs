@@ -47,6 +47,14 @@ pub struct Command {
     pub say: Text<SAY_BYTES_MAX>,
 }
 
+impl Command {
+    /// The same of one who may only look around.
+    pub(crate) fn looking(&self) -> Self {
+        let Self { yaw, pitch, weapon, ready, watch, .. } = *self;
+        Self { yaw, pitch, weapon, ready, watch, ..Self::default() }
+    }
+}
+
 impl Networked for Command {
     fn fields<F: Fields>(&mut self, f: &mut F) {
         f.angle("yaw", &mut self.yaw, 16);

@@ -16,6 +16,9 @@ pub struct Content {
     pub mode: Mode,
     /// What is shot at for practice; if there is nothing in it, the map's own targets.
     pub targets: TargetSet,
+    /// How many must play before the countdown begins; until it is over nobody walks or fires. With 0 anybody begins it,
+    /// and everyone may.
+    pub held_for: u16,
 }
 
 /// What a match is played for.
@@ -102,7 +105,13 @@ impl Content {
     /// The usual tuning on a map.
     pub fn new(map_text: &str, mode: Mode) -> Result<Self, MapError> {
         let (map, tuning) = (Map::read(map_text)?, Tuning::default());
-        Ok(Self { map, tuning, mode, targets: TargetSet::default() })
+        Ok(Self { map, tuning, mode, targets: TargetSet::default(), held_for: 0 })
+    }
+
+    /// The same with a round that is held: when so many play it waits for so long, and nobody does anything before it.
+    pub fn held(mut self, players: u16, seconds: f32) -> Self {
+        (self.held_for, self.tuning.pause_seconds) = (players, seconds);
+        self
     }
 
     /// A number for all of it: who has another plays another game.
@@ -111,6 +120,9 @@ impl Content {
         let mut text = format!("{tuning:?} {mode:?}");
         if !self.targets.kinds.is_empty() {
             text.push_str(&self.targets.text());
+        }
+        if self.held_for > 0 {
+            text.push_str(&format!(" held for {}", self.held_for));
         }
         text.bytes().fold(self.map.text_hash(), |hash, byte| mix(hash, u32::from(byte)))
     }

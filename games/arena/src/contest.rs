@@ -1,7 +1,7 @@
 //! The match itself: its phases, its rounds and who leads. Everyone knows of it.
 
 use crate::arena::{Arena, Entity};
-use crate::content::Mode;
+use crate::content::{Content, Mode};
 use crate::event::{Event, TOLD, What};
 use crate::item::Item;
 use crate::seat::Seat;
@@ -55,6 +55,16 @@ impl Contest {
         let begins = self.phase == Phase::Countdown && self.until > 0 && tick.0 >= self.until;
         self.round.wrapping_add(u8::from(begins))
     }
+
+    /// Whether nobody may do anything yet in a tick: the round of such content has not begun.
+    pub fn is_held(&self, content: &Content, tick: Tick) -> bool {
+        let is_before = match self.phase {
+            Phase::Waiting => true,
+            Phase::Countdown => self.until == 0 || tick.0 < self.until,
+            Phase::Playing | Phase::Over => false,
+        };
+        content.held_for > 0 && is_before
+    }
 }
 
 /// Goes from phase to phase, as players and scores will have it.
@@ -69,7 +79,9 @@ pub(crate) fn step(world: &mut World<Entity>, turn: &Turn<'_, Arena>) {
     let is_due = contest.until > 0 && turn.tick().0 >= contest.until;
     let playing = world.all::<Seat>().filter(|(_, seat)| seat.plays()).count();
     let all_ready = world.all::<Seat>().all(|(_, seat)| !seat.plays() || seat.is_ready);
-    let is_complete = if mode == Mode::Duel { playing == 2 && all_ready } else { playing > 0 };
+    let wanted = usize::from(turn.content().held_for).max(1);
+    let is_complete =
+        if mode == Mode::Duel { playing == 2 && all_ready } else { playing >= wanted };
     let best = world
         .all::<Seat>()
         .map(|(_, seat)| seat.score)

@@ -200,7 +200,7 @@ pub(crate) fn stage(blocks: &[Bounds], places: [Vector; 2]) -> Content {
     (rifle.damage, rifle.knock, rifle.magazine) = (1.0, 0.0, u8::MAX);
     let map = Map::read(&text).expect("the stage is sound");
     let targets = TargetSet::default();
-    Content { map, tuning, mode: Mode::Teams, targets }
+    Content { map, tuning, mode: Mode::Teams, targets, held_for: 0 }
 }
 
 fn write_block(text: &mut String, block: Bounds) {

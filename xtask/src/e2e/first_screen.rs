@@ -49,6 +49,6 @@ pub(super) async fn run(stage: &Stage) -> Result<()> {
     }
     ensure!(text == COMPANY, "it says {text}");
     let own = page.status().await?["name"].clone();
-    ensure!(own == "Player 6", "we are called {own}");
+    ensure!(own == "Player 7", "we are called {own}");
     page.close().await
 }

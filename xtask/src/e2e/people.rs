@@ -63,6 +63,14 @@ ask = "What did you notice?"
 kind = "text"
 after = "study"
 required = false
+[keys]
+forward = "KeyE"
+[[hand]]
+id = "left"
+sensitivity = 7.62
+inverted = true
+[[hand]]
+id = "right"
 "#;
 /// The ping that the experimenter pushes, and how near what is achieved must come.
 const PUSHED_MS: f64 = 220.0;
@@ -146,18 +154,10 @@ pub(super) async fn run(stage: &Stage) -> Result<()> {
     }
     let live = stage.page_at(study.text("live")?).await?;
     log_in(&live).await?;
-    let wrong = stage.page_at(&format!("{}lab.html#0000000000", study.text("address")?)).await?;
-    until("told that the code is wrong", async || {
-        let problem = wrong.ask("document.querySelector('#sheet .problem')?.textContent ?? ''").await?;
-        Ok(problem.as_str().filter(|text| !text.is_empty()).map(str::to_owned))
-    })
-    .await?;
-    ensure_readable(&wrong, "the page of a wrong code").await?;
-    wrong.picture("people-code").await?;
-    wrong.close().await?;
+    let link = give_away(stage, &study, &live).await?;
 
     let one = Participant::open(stage, "one", &study.link(1)?).await?;
-    let other = Participant::open(stage, "other", &study.link(2)?).await?;
+    let other = Participant::open(stage, "other", &link).await?;
     let both = [&one, &other];
     until("calibrating", async || {
         let stages = [one.act().await?, other.act().await?];
@@ -166,12 +166,19 @@ pub(super) async fn run(stage: &Stage) -> Result<()> {
     .await?;
     ensure_readable(&one.page, "calibration").await?;
     one.page.picture("people-calibration").await?;
+    // What the file gives a hand is where its calibration begins.
+    let told = one.page.ask("document.getElementById('sheet').innerText").await?;
+    let told = told.as_str().unwrap_or_default();
+    ensure!(told.contains("7.62°") && told.contains("Walk with E, A, S and D"), "set up: {told}");
     // A participant's secret opens nothing of the experimenter's, and nobody else's seat.
     let secret = one.page.ask("sessionStorage.getItem('sametick.lab')").await?;
     let bearer = format!("Authorization: Bearer {}", secret.as_str().context("no secret is kept")?);
     ensure!(study.get("/live/state", &[&bearer])?.starts_with("HTTP/1.1 401"), "a participant sees the live page");
 
+    together(&[&one], "ready for practice", |stages| is_at(&stages[0], "ready")).await?;
+    one.press_ready().await?;
     together(&both, "practising", |stages| stages.iter().all(|stage| is_at(stage, "play"))).await?;
+    begins_covered(&one).await?;
     fly(&both).await?;
     one.page.picture("people-play").await?;
     shown(&live, "two who play", |state| {
@@ -184,7 +191,7 @@ pub(super) async fn run(stage: &Stage) -> Result<()> {
     let scores = live.ask("document.body.innerText.toLowerCase().includes('score ')").await?;
     ensure!(scores == false, "the experimenter sees scores");
 
-    drop_and_return(&study, &live, both).await?;
+    drop_and_return(&link, &live, both).await?;
     pause(&live, both).await?;
     push(&live, both).await?;
     hide(both).await?;
@@ -236,6 +243,28 @@ async fn log_in(live: &Page<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Somebody takes a seat and does not stay: the experimenter gives it away, the old link is worth nothing, and a page
+/// that had it is told so. The new link.
+async fn give_away(stage: &Stage, study: &Study, live: &Page<'_>) -> Result<String> {
+    let guest = stage.page_at(&study.link(2)?).await?;
+    shown(live, "a seat that can be given away", |state| state["seats"][1]["can_be_freed"] == true).await?;
+    let before = study.told["codes"][1].clone();
+    let press = "(document.querySelector('[data-key=free-2]')?.click(), document.getElementById('asking').open)";
+    until("asked why", async || Ok((live.ask(press).await? == true).then_some(()))).await?;
+    explain(live, "they had to leave").await?;
+    let state = shown(live, "a new code", |state| state["seats"][1]["code"] != before).await?;
+    until("told that the seat is gone", async || {
+        let problem = guest.ask("document.querySelector('#sheet .problem')?.textContent ?? ''").await?;
+        Ok(problem.as_str().filter(|text| !text.is_empty()).map(str::to_owned))
+    })
+    .await?;
+    ensure_readable(&guest, "the page of a wrong code").await?;
+    guest.picture("people-code").await?;
+    guest.close().await?;
+    let link = state["seats"][1]["link"].as_str().context("a seat has no link")?;
+    Ok(link.replace("lab.html", "lab.html?shadows=plain"))
+}
+
 /// Bots take over, and play for a while.
 async fn fly(both: &[&Participant<'_>; 2]) -> Result<()> {
     until("in the match", async || {
@@ -245,6 +274,26 @@ async fn fly(both: &[&Participant<'_>; 2]) -> Result<()> {
             are_in &= one.is_in_match().await?;
         }
         Ok(are_in.then_some(()))
+    })
+    .await
+}
+
+/// Until its round begins, a page shows nothing of it.
+async fn begins_covered(one: &Participant<'_>) -> Result<()> {
+    const LOOK: &str = "(() => { const w = document.getElementById('frame')?.contentWindow; \
+        return { waits: w?.sametick?.waits ?? null, is_in: window.sametickLab.frame === 'playing', \
+            covered: w ? w.getComputedStyle(w.document.getElementById('held')).display !== 'none' : false }; })()";
+    let mut looks = 0;
+    until("in its round", async || {
+        let look = one.page.ask(LOOK).await?;
+        if look["is_in"] == true && look["waits"] == true {
+            ensure!(look["covered"] == true, "a round is seen before it begins");
+            if looks == 0 {
+                one.page.picture("people-held").await?;
+            }
+            looks += 1;
+        }
+        Ok((looks > 0 && look["waits"] == false && look["covered"] == false).then_some(()))
     })
     .await
 }
@@ -259,7 +308,7 @@ async fn shown(live: &Page<'_>, what: &str, is_so: impl Fn(&Value) -> bool) -> R
 }
 
 /// One closes its page in the middle of a round, and is at the same round when it opens its link again.
-async fn drop_and_return(study: &Study, live: &Page<'_>, both: [&Participant<'_>; 2]) -> Result<()> {
+async fn drop_and_return(link: &str, live: &Page<'_>, both: [&Participant<'_>; 2]) -> Result<()> {
     let second = |stage: &Value| is_at(stage, "play") && stage["place"] == 2;
     let before = together(&both, "in the second round", |stages| stages.iter().all(second)).await?;
     fly(&both).await?;
@@ -272,7 +321,7 @@ async fn drop_and_return(study: &Study, live: &Page<'_>, both: [&Participant<'_>
         Ok((!second(&stage)).then_some(()))
     })
     .await?;
-    other.page.visit(&study.link(2)?).await?;
+    other.page.visit(link).await?;
     let is_again = |stage: &Value| second(stage) && stage["attempt"] == 2;
     let after = together(&both, "in the second round again", |stages| stages.iter().all(is_again)).await?;
     ensure!(after[1]["trial"] == before[1]["trial"], "another round: {after:?}, before it was {before:?}");
@@ -350,10 +399,15 @@ async fn hide(both: [&Participant<'_>; 2]) -> Result<()> {
     let fourth = |stage: &Value| is_at(stage, "play") && stage["place"] == 4;
     together(&both, "in the fourth round", |stages| stages.iter().all(fourth)).await?;
     fly(&both).await?;
+    until("in the round, not before it", async || {
+        let waits = "document.getElementById('frame')?.contentWindow.sametick?.waits ?? null";
+        Ok((both[1].page.ask(waits).await? == false).then_some(()))
+    })
+    .await?;
     both[1].emulate_focus(false).await?;
     let away = both[1].page.look_away().await?;
-    // The countdown, of five seconds, counts for nothing; the round lasts eight.
-    tokio::time::sleep(std::time::Duration::from_secs(9)).await;
+    // What is before the round counts for nothing; it lasts eight seconds.
+    tokio::time::sleep(std::time::Duration::from_secs(4)).await;
     both[1].page.look_back(away).await?;
     both[1].emulate_focus(true).await
 }
@@ -370,13 +424,27 @@ fn check(tables: &study::Tables) -> Result<()> {
     println!("e2e: people: {rows} rows of {} trials, {shots} shots among them", played.len());
     let kinds: Vec<String> = tables.rows("event")?.iter().map(|row| text(row, "kind")).collect();
     let count = |kind: &str| kinds.iter().filter(|one| *one == kind).count();
-    let counts = [("claimed", 2), ("consented", 2), ("calibrated", 2), ("broken", 1)];
+    let counts = [("claimed", 3), ("freed", 1), ("consented", 2), ("calibrated", 2), ("broken", 1)];
     for (kind, wanted) in counts.into_iter().chain([("paused", 1), ("resumed", 1), ("changed", 2)]) {
         ensure!(count(kind) == wanted, "{} events are `{kind}`, not {wanted}", count(kind));
     }
     ensure!(count("returned") >= 1 && count("finished") == TRIALS, "events: {kinds:?}");
     let whys: Vec<String> = tables.rows("event")?.iter().map(|row| text(row, "why")).collect();
     ensure!(whys.iter().any(|why| why == "somebody is at the door"), "reasons: {whys:?}");
+    let rows = tables.rows("event")?;
+    let calibrated = rows.iter().filter(|row| text(row, "kind") == "calibrated");
+    let hands: Vec<String> = calibrated.map(|row| text(row, "detail")).collect();
+    let is_left = |hand: &String| hand.contains("7.62") && hand.contains("forward=KeyE");
+    ensure!(hands.iter().any(is_left), "hands and keys as they were: {hands:?}");
+    for trial in &played {
+        let figure = |name: &str| {
+            let of = |row: &&Row| text(row, "trial") == *trial && text(row, "name") == name;
+            tables.rows("figure").ok()?.iter().find(of)?.get("value")?.parse::<f64>().ok()
+        };
+        let waits = figure("asked_wait").zip(figure("wait")).context("no wait is logged")?;
+        println!("e2e: people: trial {trial} was to wait {:.0} ms, and waited {:.0}", waits.0, waits.1);
+        ensure!((waits.1 - waits.0).abs() < 150.0, "trial {trial}: {waits:?}");
+    }
     let answers = tables.rows("question")?;
     let of_trials = answers.iter().filter(|row| text(row, "after") == "trial").count();
     ensure!(of_trials >= 2 * (TRIALS - 1), "answers: {answers:?}");

@@ -90,8 +90,11 @@ impl Grounds {
         }
         let content = content_recorded(name, &played.to_string(), played["map_text"].as_str());
         let content = content.context("this map is not known here")?;
-        let shelf = Arc::new(Shelf::of(content));
-        shelf.first().ways();
+        // However long a round is held, its ways are the same.
+        let plain = content.clone().held(0, 0.0);
+        let surveyed = known.entry(plain.name()).or_insert_with(|| Arc::new(Shelf::of(plain)));
+        let ways = Arc::clone(surveyed.first().ways());
+        let shelf = Arc::new(Shelf::knowing(content, ways));
         known.insert(name, Arc::clone(&shelf));
         Ok(shelf)
     }
@@ -226,7 +229,7 @@ impl Attending {
     fn step(&mut self, shown: &Value) -> anyhow::Result<bool> {
         match shown["stage"].as_str().unwrap_or_default() {
             "consent" => self.act(json!({ "do": "consent" })),
-            "calibration" => self.calibrate(),
+            "calibration" => self.calibrate(shown),
             "ready" => {
                 self.leave();
                 self.act(json!({ "do": "ready" }))
@@ -251,12 +254,15 @@ impl Attending {
         }
     }
 
-    fn calibrate(&mut self) -> anyhow::Result<()> {
+    fn calibrate(&mut self, shown: &Value) -> anyhow::Result<()> {
         self.join()?;
+        let hand = &shown["hand"];
+        let (sensitivity, invert) = (hand["sensitivity"].as_f64(), hand["invert"].as_bool());
         self.act(json!({
-            "do": "calibrate", "refresh_hz": 60.0, "frame_ms_95": 16.7, "sensitivity": 1.0,
-            "invert": false, "width": 1, "height": 1, "pixel_ratio": 1.0, "road": "UDP",
-            "input": "script",
+            "do": "calibrate", "refresh_hz": 60.0, "frame_ms_95": 16.7,
+            "sensitivity": sensitivity.unwrap_or(1.0), "invert": invert.unwrap_or(false),
+            "keys": hand["keys"].as_str().unwrap_or_default(), "width": 1, "height": 1,
+            "pixel_ratio": 1.0, "road": "UDP", "input": "script",
         }))
     }
 

@@ -43,8 +43,9 @@ const LOOKS_EVERY: Duration = Duration::from_millis(20);
 const SAID_MAX: usize = 4_096;
 /// How long tables are given to say goodbye.
 const GOODBYE: Duration = Duration::from_secs(3);
-/// How long it is still there when everyone is through.
-const LINGERS: Duration = Duration::from_secs(2);
+/// How long it is still there when everyone is through and has been told so; and when somebody has not asked.
+const LINGERS: Duration = Duration::from_millis(500);
+const LINGERS_MAX: Duration = Duration::from_secs(15);
 /// Letters and digits of a password that is drawn; none is taken for another.
 const PASSWORD_LETTERS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const PASSWORD_LENGTH: usize = 12;
@@ -110,7 +111,7 @@ impl Host {
         }
         let library = Arc::new(Library::new(&experiment.folder));
         for trial in &plan.trials {
-            live_ground(trial, &library)
+            live_ground(trial, &library, Span::ZERO)
                 .map_err(|what| anyhow!("trial {}: {what}", trial.number))?;
         }
         let database = options.db.clone().unwrap_or_else(|| options.file.with_extension("db"));
@@ -147,6 +148,7 @@ impl Host {
             tables,
             calibration,
             logins: Logins::new(&password),
+            controls: experiment.controls.clone(),
         };
         if desk.set(opened).is_err() {
             bail!("the desk is set up once");
@@ -246,8 +248,9 @@ impl Host {
             if !is_over {
                 over_at = None;
             }
-            // The last pages are to see that it is over.
-            let is_told = is_over && over_at.get_or_insert_with(Instant::now).elapsed() > LINGERS;
+            // The last pages are to see that it is over; one that is gone is not waited for.
+            let lingers = if state.is_everyone_thanked() { LINGERS } else { LINGERS_MAX };
+            let is_told = is_over && over_at.get_or_insert_with(Instant::now).elapsed() > lingers;
             if stop.is_asked() || is_told {
                 drop(state);
                 return self.close();
@@ -283,8 +286,9 @@ impl Host {
                 continue;
             }
             let Some(table) = self.desk().table(group) else { continue };
-            let (content, _) =
-                live_ground(&start.trial, &self.library).map_err(|what| anyhow!(what))?;
+            let foreperiod = Span::millis(start.foreperiod_ms);
+            let ground = live_ground(&start.trial, &self.library, foreperiod);
+            let (content, _) = ground.map_err(|what| anyhow!(what))?;
             match state.happen(None, EventKind::Started { group, trial, attempt }, "") {
                 Ok(()) => {}
                 Err(Trouble::Refused(_)) => continue,
@@ -303,7 +307,7 @@ impl Host {
                 trial: start.trial.clone(),
                 people,
                 key: key.clone(),
-                foreperiod: Span::millis(start.foreperiod_ms),
+                foreperiod,
             };
             let start_map = map_of(&start.trial);
             let running = Running {
@@ -313,6 +317,7 @@ impl Host {
                 content: content.name(),
                 title: content.map.title.clone(),
                 pause_seconds: f64::from(content.tuning.pause_seconds),
+                held_for: content.held_for,
                 map_text: map_text(&start_map, &self.library),
                 achieved: BTreeMap::new(),
                 told: BTreeMap::new(),
@@ -420,7 +425,7 @@ fn calibration(
             trial.settings.assign(&Assignment { row, player: None, value, at: 0..0 });
         }
     }
-    let ground = live_ground(&trial, library).map_err(|what| anyhow!(what))?;
+    let ground = live_ground(&trial, library, Span::ZERO).map_err(|what| anyhow!(what))?;
     let names = ["map", "model"].map(|name| trial.settings.text(name).to_owned());
     let text = map_text(&names[0], library);
     Ok(Calibration::open(udp, web, ground, names, text, seats)?)

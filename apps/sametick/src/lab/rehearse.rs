@@ -10,7 +10,7 @@ use clap::Args;
 use sametick_arena::bot::Skill;
 use sametick_lab::{Log, report_with};
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// What is rehearsed.
@@ -61,6 +61,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let output = options.output.clone().unwrap_or_else(|| database.with_extension("html"));
     let log = Log::read(&database)?;
     let command = format!("sametick lab rehearse {}", options.file.display());
+    let folder = options.file.parent().unwrap_or(Path::new("."));
+    super::replays::write_kept_films(&log, &database, folder);
     let recordings = super::replays::kept_for(&database, &output);
     let page = report_with(&log, &command, recordings.as_deref())?;
     std::fs::write(&output, page).with_context(|| format!("cannot write {}", output.display()))?;

@@ -1,7 +1,7 @@
 //! `lab replay`: a trial played again and recorded, so that a doubtful shot can be looked at.
 
 use anyhow::{Context, bail};
-use sametick_lab::{Log, doubtful_trials, play_again};
+use sametick_lab::{Log, doubtful_shots, doubtful_trials, film, play_again};
 use std::path::{Path, PathBuf};
 
 /// Which trial, and where its recording goes.
@@ -30,7 +30,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         if !path.is_file() {
             bail!("trial {} was not played to its end", options.trial);
         }
-        return crate::print(&format!("now: sametick replay {}{seek}\n", path.display()));
+        let shown = show(&Log::read(&options.database)?, options, &path);
+        return crate::print(&format!("{shown}now: sametick replay {}{seek}\n", path.display()));
     }
     let log = Log::read(&options.database)?;
     let again = play_again(&log, options.trial, &options.folder)?;
@@ -44,7 +45,23 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let beside = || options.database.with_file_name(name_of(options.trial));
     let path = options.output.clone().unwrap_or_else(beside);
     super::write_bytes(&path, &again.recording)?;
-    crate::print(&format!("wrote {0}; now: sametick replay {0}{seek}\n", path.display()))
+    let shown = show(&log, options, &path);
+    crate::print(&format!("{shown}wrote {0}; now: sametick replay {0}{seek}\n", path.display()))
+}
+
+/// Writes the film of the tick that is of interest beside a recording, if somebody shot in it: what is to be told.
+fn show(log: &Log, options: &Options, recording: &Path) -> String {
+    let page = options.tick.and_then(|tick| {
+        let bytes = std::fs::read(recording).ok()?;
+        let page = film(log, bytes, (options.trial, tick), &options.folder).ok()?;
+        let path = recording.with_file_name(film_of(options.trial, tick));
+        super::write_bytes(&path, page.as_bytes()).ok().map(|()| path)
+    });
+    page.map_or_else(String::new, |path| format!("as both saw it: {}\n", path.display()))
+}
+
+fn film_of(trial: u32, tick: u32) -> String {
+    format!("trial-{trial}-tick-{tick}.html")
 }
 
 /// The folder beside a database in which a study with people keeps its recordings, if it is there: what people played
@@ -61,6 +78,15 @@ pub(super) fn recordings_of(database: &Path) -> PathBuf {
     name.into()
 }
 
+/// Puts films of doubtful shots beside the recordings of a study with people. A report is written all the same if that
+/// cannot be.
+pub(super) fn write_kept_films(log: &Log, database: &Path, folder: &Path) {
+    let written = kept(database).map(|recordings| write_films(log, &recordings, folder));
+    if let Some(Err(error)) = written {
+        eprintln!("doubtful shots are not shown: {error:#}");
+    }
+}
+
 /// The same as a page says it that is written to `page`.
 pub(super) fn kept_for(database: &Path, page: &Path) -> Option<String> {
     let folder = kept(database)?;
@@ -72,6 +98,18 @@ pub(super) fn kept_for(database: &Path, page: &Path) -> Option<String> {
 
 pub(super) fn name_of(trial: u32) -> String {
     format!("trial-{trial}.sametick")
+}
+
+/// Puts films of all doubtful shots beside their recordings, where these are. What cannot be shown is said there.
+pub(super) fn write_films(log: &Log, recordings: &Path, folder: &Path) -> anyhow::Result<()> {
+    for (trial, tick) in doubtful_shots(log)? {
+        let Ok(bytes) = std::fs::read(recordings.join(name_of(trial))) else { continue };
+        let page = film(log, bytes, (trial, tick), folder);
+        let page = page.unwrap_or_else(|error| format!("{error}\n"));
+        let path = recordings.join(film_of(trial, tick));
+        super::write_bytes(&path, page.as_bytes())?;
+    }
+    Ok(())
 }
 
 /// Puts recordings of all trials with doubtful shots into a folder beside a page; what it is called, if there are any.
@@ -89,5 +127,6 @@ pub(super) fn beside(log: &Log, page: &Path, folder: &Path) -> anyhow::Result<Op
         let again = play_again(log, trial, folder)?;
         super::write_bytes(&recordings.join(name_of(trial)), &again.recording)?;
     }
+    write_films(log, &recordings, folder)?;
     Ok(Some(name))
 }

@@ -3,13 +3,17 @@
 
 use super::{App, Screen};
 use crate::camera::Camera;
-use crate::hitmarks::{HitMarks, State};
+use crate::effects::Noise;
+use crate::hud::Around;
+use crate::input::{Action, key_title};
 use crate::lab::{Later, Pace, Second, Shelf, Terms};
 use crate::outside::{Joining, LabSession};
 use crate::page::{self, Happening};
 use crate::scene::Scene;
 use crate::session::Standing;
+use crate::settings::Settings;
 use sametick::{Interpolation, Others, Span, Time, View};
+use sametick_arena::vector::Vector;
 
 /// Under which name the participant's page keeps what leads to its seat.
 const SECRET: &str = "sametick.lab";
@@ -20,26 +24,24 @@ pub(crate) struct Lab {
     terms: Terms,
     pace: Pace,
     hands: Later<Happening>,
-    shelf: Shelf<(Scene, Camera, Option<State>)>,
-    /// What the picture that is seen shows of hits.
-    mark: Option<State>,
+    shelf: Shelf<Picture>,
     second: Second,
     /// Whether a match is to be joined, and joined again when it was lost.
     is_wanted: bool,
 }
 
+/// All that is seen and heard at a moment, so that all of it can be held back alike.
+pub(super) struct Picture {
+    pub(super) scene: Scene,
+    pub(super) camera: Camera,
+    pub(super) around: Around,
+    pub(super) noises: Vec<(Noise, Option<Vector>)>,
+}
+
 impl Lab {
-    /// The picture to be shown now, which may be an older one; its hit marks come with it.
-    pub(super) fn late_picture(
-        &mut self,
-        scene: Scene,
-        camera: &Camera,
-        marks: &HitMarks,
-    ) -> Option<(Scene, Camera)> {
-        let newest = (scene, *camera, marks.shown());
-        let (scene, camera, mark) = self.shelf.exchange(newest, self.terms.frame_delay)?;
-        self.mark = mark;
-        Some((scene, camera))
+    /// The picture to be shown now, which may be an older one.
+    pub(super) fn late_picture(&mut self, newest: Picture) -> Option<Picture> {
+        self.shelf.exchange(newest, self.terms.frame_delay)
     }
 }
 
@@ -77,6 +79,14 @@ impl App {
             let _ = self.settings.set("sensitivity", &sensitivity.to_string());
         }
         self.settings.is_inverted = asked.invert.unwrap_or(self.settings.is_inverted);
+        let usual = Settings::default();
+        self.settings.field_of_view =
+            asked.field_of_view.map_or(usual.field_of_view, |it| it as f32);
+        self.settings.bindings = usual.bindings;
+        for (action, key) in asked.keys.split('&').filter_map(|part| part.split_once('=')) {
+            // What this page has no key for, it does not do.
+            let _ = self.settings.set(&format!("key.{action}"), key);
+        }
         if let Some(model) = asked.model {
             let _ = self.settings.set("view", &model);
         }
@@ -117,9 +127,30 @@ impl App {
         self.lab.is_none() || self.session.is_some()
     }
 
-    /// The hit mark that is to be seen.
-    pub(crate) fn shown_mark(&self) -> Option<State> {
-        self.lab.as_ref().map_or_else(|| self.marks.shown(), |lab| lab.mark)
+    /// Lets a picture be heard; of a round that has not begun nothing is.
+    pub(super) fn hear(&mut self, picture: &Picture) {
+        let Some(speakers) = &mut self.speakers else { return };
+        speakers.listen(&picture.camera);
+        if !picture.around.is_held {
+            picture.noises.iter().for_each(|(noise, at)| speakers.play(*noise, *at));
+        }
+    }
+
+    /// Which keys do what: those that one walks and fires with, and the list of those that are not as usual; as JSON.
+    pub(crate) fn keys(&self) -> String {
+        let bindings = &self.settings.bindings;
+        let walks = [Action::Forward, Action::Left, Action::Back, Action::Right];
+        let named = |action: Action| {
+            let key = bindings.key(action);
+            format!("{{\"key\":\"{key}\",\"title\":\"{}\"}}", key_title(key))
+        };
+        let changed = bindings.changed().map(|(action, key)| format!("{}={key}", action.name()));
+        format!(
+            "{{\"walk\":[{}],\"fire\":{},\"changed\":\"{}\"}}",
+            walks.map(named).join(","),
+            named(Action::Fire),
+            changed.collect::<Vec<_>>().join("&"),
+        )
     }
 
     /// Asks for the mouse.

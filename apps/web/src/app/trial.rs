@@ -266,8 +266,8 @@ impl App {
     /// - the page: `screen` (`first`, `play`), `yaw`, `pitch`, `locked`, `drawCalls`, `frames`, `matchMs` and `frameMs`
     ///   (what the match and all of the last frame took on the processor), `firstFrame` (ms from opening the page to
     ///   the first picture of a match), `enemies`, `nearest` and `spread` (alive, in the picture and not hidden;
-    ///   metres; degrees between two of them), `held`,
-    ///   `dropped` (datagrams that were pushed out while nobody looked), `build`.
+    ///   metres; degrees between two of them), `held`, `waits` (a participant's round has not begun: nothing of it is
+    ///   seen), `dropped` (datagrams that were pushed out while nobody looked), `build`.
     pub(crate) fn tell_tests(&self, now: Time) {
         let Some(told) = &self.trial.told else { return };
         let tell =
@@ -290,6 +290,7 @@ impl App {
         tell("build", env!("CARGO_PKG_VERSION").into());
         tell("joins", self.joins.into());
         tell("held", self.trial.is_held.into());
+        tell("waits", self.around.is_held.into());
         tell("firstFrame", self.trial.first_frame.map_or(JsValue::NULL, JsValue::from));
         let (enemies, nearest, spread) = self.trial.enemies;
         tell("spread", spread.into());

@@ -448,7 +448,7 @@ fn hand(import: &mut Import<'_>, user: &Any, path: &str) -> Result<Hand, WrongAn
         let near_by = if is_exact { Fate::Mapped } else { Fate::Approximated };
         let (fate, what) = match key.as_str() {
             "id" => (Fate::Mapped, "`id` of a hand".to_owned()),
-            "mouseDPI" => (Fate::Mapped, "`dpi`".to_owned()),
+            "mouseDPI" => (Fate::Mapped, "`dpi`, by which `sensitivity` is reckoned".to_owned()),
             "mouseDegPerMillimeter" => (near_by, sensitivity),
             "cmp360" if by_mm.is_some() => (
                 Fate::Mapped,

@@ -39,7 +39,7 @@ impl Study {
         }
         self.clock_ms = now_ms;
         self.events += 1;
-        self.told.push_back((event.at_ms, words(event)));
+        self.told.push_back((event.at_ms, words(event, self.people.group)));
         if self.told.len() > TOLD_MAX {
             self.told.pop_front();
         }
@@ -402,6 +402,9 @@ impl Study {
         }
         let numbers: Vec<u32> =
             pair.iter().map(|place| self.trial_at(group, *place).number).collect();
+        // What was left out before its turn comes in its turn: else it would be met before what stands before it.
+        let is_ahead = pair.iter().all(|place| group.fates[*place] == Fate::Skipped)
+            && self.turn_of(group).is_some_and(|turn| turn < pair[0]);
         let key = self.stairs_key(group, place);
         if let Some(stairs) = group.stairs.get(&key) {
             let is_step = stairs.steps.iter().any(|step| numbers.contains(&step.trial));
@@ -417,7 +420,7 @@ impl Study {
         }
         for place in pair {
             group.fates[place] = Fate::Open;
-            group.again.push_back(place);
+            group.again.extend((!is_ahead).then_some(place));
         }
         let asked_of_trial = self.questions_after(When::Trial);
         for seat in self.seats_of_group(index) {

@@ -194,11 +194,15 @@ pub struct Calibration {
     pub road: String,
     /// Mouse, touch or gamepad.
     pub input: String,
+    /// The keys that are not the page's usual ones: `jump=KeyJ&fire=KeyF`.
+    pub keys: String,
 }
 
 impl Calibration {
     /// The longest floor that is believed, in milliseconds.
     pub const FLOOR_MS_MAX: f64 = 10_000.0;
+    /// The longest list of keys.
+    pub const KEYS_BYTES_MAX: usize = 1_024;
 
     /// What cannot be true of it.
     pub(crate) fn wrong(&self) -> Option<&'static str> {
@@ -209,6 +213,9 @@ impl Calibration {
         }
         if numbers.iter().any(odd) || self.width > 1 << 20 || self.height > 1 << 20 {
             return Some("no display is like that");
+        }
+        if self.keys.len() > Self::KEYS_BYTES_MAX {
+            return Some("no page has so many keys");
         }
         let is_long = |text: &String| text.chars().count() > 40;
         (is_long(&self.road) || is_long(&self.input)).then_some("a name of 40 characters at most")

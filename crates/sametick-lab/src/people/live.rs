@@ -72,11 +72,12 @@ impl Study {
         if seat.secret_hash.is_none() {
             return "not here yet".to_owned();
         }
-        if !seat.is_here {
+        let (of, stage) = (group.trials.len(), self.stage(id, now_ms));
+        // Who is through is asked to close the page: nobody misses them.
+        if !seat.is_here && !matches!(stage, Stage::Thanks { .. }) {
             return "away".to_owned();
         }
-        let of = group.trials.len();
-        match self.stage(id, now_ms) {
+        match stage {
             Stage::Consent { .. } => "reads the consent".to_owned(),
             Stage::Calibration => "calibrates".to_owned(),
             Stage::Refused { .. } => "cannot have a condition".to_owned(),
@@ -144,8 +145,18 @@ impl Study {
     }
 }
 
-/// An event in words, as the experimenter reads it.
-pub(crate) fn words(event: &Event) -> String {
+/// An event in words, as the experimenter reads it, where so many seats make a group.
+pub(crate) fn words(event: &Event, group_size: u32) -> String {
+    let seats = |group: u32| {
+        let first = (group.saturating_sub(1)).saturating_mul(group_size) + 1;
+        let all: Vec<String> =
+            (first..first.saturating_add(group_size)).map(|seat| format!("P{seat:02}")).collect();
+        match &all[..] {
+            [.., one, last] if all.len() == 2 => format!("{one} and {last}"),
+            [first, .., last] => format!("{first} to {last}"),
+            _ => all.concat(),
+        }
+    };
     let who = event.seat.map_or(String::new(), |seat| format!("P{:02} ", seat.0));
     let why = match event.why.trim() {
         "" => String::new(),
@@ -160,34 +171,36 @@ pub(crate) fn words(event: &Event) -> String {
         EventKind::Calibrated(found) => format!("calibrated, floor {:.0} ms", found.floor_ms),
         EventKind::MeasuresAgain => "is measured again".to_owned(),
         EventKind::Ready => "is ready".to_owned(),
-        EventKind::Started { group, trial, attempt: 1 } => format!("Group {group} began {trial}"),
+        EventKind::Started { group, trial, attempt: 1 } => {
+            format!("{} began trial {trial}", seats(*group))
+        }
         EventKind::Started { group, trial, attempt } => {
-            format!("Group {group} began {trial}, attempt {attempt}")
+            format!("{} began trial {trial}, attempt {attempt}", seats(*group))
         }
         EventKind::Finished { group, trial, flags, .. } if flags.is_empty() => {
-            format!("Group {group} finished {trial}")
+            format!("{} finished trial {trial}", seats(*group))
         }
         EventKind::Finished { group, trial, flags, .. } => {
-            format!("Group {group} finished {trial}, flagged: {}", flags.join(", "))
+            format!("{} finished trial {trial}, flagged: {}", seats(*group), flags.join(", "))
         }
         EventKind::Broken { group, trial, reason, .. } => {
-            format!("Group {group} could not finish {trial}: {reason}")
+            format!("{} could not finish trial {trial}: {reason}", seats(*group))
         }
         EventKind::Answered { .. } => "answered".to_owned(),
         EventKind::Paused => "Paused".to_owned(),
         EventKind::Resumed => "Resumed".to_owned(),
-        EventKind::Repeated { group, trial } => format!("Group {group} repeats {trial}"),
-        EventKind::Skipped { group, trial } => format!("Group {group} skips {trial}"),
+        EventKind::Repeated { group, trial } => format!("{} repeats trial {trial}", seats(*group)),
+        EventKind::Skipped { group, trial } => format!("{} skips trial {trial}", seats(*group)),
         EventKind::Noted { text } => format!("Note: {text}"),
         EventKind::Changed { group, setting, value } => {
-            let whose = group.map_or(String::new(), |group| format!(" of group {group}"));
+            let whose = group.map_or(String::new(), |group| format!(" of {}", seats(group)));
             match value.trim() {
                 "" => format!("Took back the change of {setting}{whose}"),
                 value => format!("Changed {setting}{whose} to {value}"),
             }
         }
         EventKind::Freed { seat, .. } => format!("Gave seat P{seat:02} to somebody else"),
-        EventKind::Revealed { group } => format!("Looked at the condition of group {group}"),
+        EventKind::Revealed { group } => format!("Looked at the condition of {}", seats(*group)),
     };
     format!("{who}{what}{why}")
 }

@@ -48,6 +48,7 @@ mod stage;
 mod stairs;
 mod study;
 mod table;
+mod track;
 mod words;
 
 pub(crate) use arrange::arrange;
@@ -57,7 +58,7 @@ pub use flags::{Flag, Telemetry, flags};
 pub use line::Line;
 pub use log::{Attempt, WHICH_INTERVAL, result};
 pub use power::{PARTICIPANTS_MAX, Power, power};
-pub(crate) use report::section;
+pub(crate) use report::{section, thresholds};
 pub use stage::{Asked, Stage, Start};
 pub use stairs::{Stairs, Step};
 pub use study::{ATTEMPTS_MAX, SEATS_MAX, Study};

@@ -6,7 +6,7 @@ use super::table::{
     QUESTIONS_MAX, Question, QuestionKind, Staircase, When,
 };
 use crate::experiment::Experiment;
-use crate::metrics::{self, METRICS};
+use crate::metrics;
 use crate::plan::{self, impossible};
 use crate::scan::Scan;
 use crate::settings::{self, Assignment, Row, SETTINGS, Scope};
@@ -27,7 +27,7 @@ const TOLERANCE_MS: f64 = 10.0;
 const TOLERANCE_LOSS: f64 = 2.0;
 const FRAME_TOLERANCE_MS: f64 = 25.0;
 const BREAK_MS: f64 = 30_000.0;
-const THANKS: &str = "That was all. Thank you! You can close this page.";
+const THANKS: &str = "That was all, and everything was saved.";
 const TIME: Kind = Kind::Time { at_most: 3_600_000.0 };
 /// Figures of pages and lines that rules of exclusion may name, besides metrics.
 pub(crate) const FIGURES: [(&str, &str); 9] = [
@@ -484,7 +484,7 @@ fn correct(scan: &Scan<'_>, people: &People) -> Result<Correct, Wrong> {
     }
     let (name, comparison, bound) = bounded(&said).ok_or_else(|| wrong(usual))?;
     let metric = metrics::find(name).ok_or_else(|| {
-        let meant = meant(name, METRICS.iter().map(|metric| metric.name));
+        let meant = meant(name, metrics::names());
         wrong(&format!("there is no metric `{name}`; {meant}"))
     })?;
     Ok(Correct::Metric(metric, comparison, bound))
@@ -522,8 +522,8 @@ fn exclusion(scan: &Scan<'_>, people: &People, is_whole: bool) -> Option<Exclusi
         return None;
     };
     let known = FIGURES.iter().map(|(name, _)| *name);
-    let known = known.chain(METRICS.iter().map(|metric| metric.name));
-    if !known.clone().any(|name| name == figure) {
+    if !known.clone().any(|name| name == figure) && metrics::find(figure).is_none() {
+        let known = known.chain(metrics::names());
         let what = format!("there is no figure `{figure}`; {}", meant(figure, known));
         source.note(&at, what);
         return None;
@@ -537,16 +537,24 @@ fn exclusion(scan: &Scan<'_>, people: &People, is_whole: bool) -> Option<Exclusi
 
 /// Why nobody will ever have a figure, if so.
 fn unasked(figure: &str, people: &People) -> Option<String> {
-    let is_rating = |one: &&Question| one.kind == QuestionKind::Rating && one.after == When::Trial;
+    let kinds = [
+        ("rating", When::Trial, "trials"),
+        ("session_rating", When::Session, "sessions"),
+        ("study_rating", When::Study, "the study"),
+    ];
+    let (more, after, what) = kinds
+        .iter()
+        .find_map(|(name, after, what)| Some((figure.strip_prefix(name)?, *after, *what)))?;
+    let is_rating = |one: &&Question| one.kind == QuestionKind::Rating && one.after == after;
     let asked = people.questions.iter().filter(is_rating).count();
-    let wanted = match figure.strip_prefix("rating")? {
+    let wanted = match more {
         "" => 1,
         more => more.strip_prefix('_')?.parse().ok()?,
     };
     (asked < wanted).then(|| match asked {
-        0 => format!("nobody is asked for `{figure}`: no question after trials is a rating"),
+        0 => format!("nobody is asked for `{figure}`: no question after {what} is a rating"),
         asked => format!(
-            "nobody is asked for `{figure}`: {asked} of the questions after trials is a rating"
+            "nobody is asked for `{figure}`: of the questions after {what} {asked} is a rating"
         ),
     })
 }

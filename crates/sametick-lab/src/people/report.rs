@@ -4,14 +4,17 @@ use super::event::{Event, EventKind};
 use super::exclude::excluded;
 use super::live::words;
 use super::roles;
+use super::stairs::Stairs;
 use super::study::Study;
 use super::table::{People, QuestionKind};
+use super::track;
 use crate::analysis::{Analysis, estimate};
 use crate::experiment::Experiment;
 use crate::log::{Log, LogError};
 use crate::metrics;
 use crate::plan::Plan;
 use crate::plot::escaped;
+use crate::report::titled;
 use crate::value::Plain;
 use rusqlite::Row;
 use std::collections::BTreeMap;
@@ -19,6 +22,9 @@ use std::fmt::Write;
 
 /// How many flags, answers in words and attempts are listed.
 const LISTED_MAX: usize = 200;
+
+/// How many staircases are drawn.
+const TRACKS_MAX: usize = 60;
 
 /// What a log says of people, for the report.
 pub(crate) fn section(log: &Log, experiment: &Experiment) -> Result<String, LogError> {
@@ -28,9 +34,9 @@ pub(crate) fn section(log: &Log, experiment: &Experiment) -> Result<String, LogE
     page.push_str(&left_out(log)?);
     page.push_str(&flagged(log)?);
     page.push_str(&taking_part(log, people)?);
-    page.push_str(&acts(log)?);
+    page.push_str(&acts(log, people)?);
     page.push_str(&told_apart(log, people)?);
-    page.push_str(&thresholds(log, experiment, people)?);
+    page.push_str(&climbs(log, experiment, people)?);
     page.push_str(&roles::section(log, people)?);
     page.push_str(&answers(log, people)?);
     Ok(page)
@@ -204,7 +210,7 @@ fn taking_part(log: &Log, people: &People) -> Result<String, LogError> {
 }
 
 /// What the experimenter did and why, and what was broken off: the history that numbers alone do not tell.
-fn acts(log: &Log) -> Result<String, LogError> {
+fn acts(log: &Log, people: &People) -> Result<String, LogError> {
     let is_told = |event: &Event| {
         event.kind.is_experimenters() || matches!(event.kind, EventKind::Broken { .. })
     };
@@ -212,7 +218,7 @@ fn acts(log: &Log) -> Result<String, LogError> {
     let Some(first) = events.first().map(|event| event.at_ms) else { return Ok(String::new()) };
     let cells = |event: &Event| {
         let minutes = event.at_ms.saturating_sub(first) as f64 / 60_000.0;
-        vec![format!("{minutes:.1}"), words(event)]
+        vec![format!("{minutes:.1}"), words(event, people.group)]
     };
     let found: Vec<Vec<String>> = events.iter().map(cells).collect();
     Ok(format!(
@@ -254,49 +260,102 @@ fn told_apart(log: &Log, people: &People) -> Result<String, LogError> {
     ))
 }
 
-/// Thresholds of staircases, by the study folded again.
-fn thresholds(log: &Log, experiment: &Experiment, people: &People) -> Result<String, LogError> {
-    let Some(staircase) = &people.staircase else { return Ok(String::new()) };
+/// A staircase that somebody was on.
+struct Climbed {
+    group: u32,
+    condition: String,
+    stairs: Stairs,
+    is_left_out: bool,
+}
+
+/// All staircases of a log, by the study folded again.
+fn climbed(log: &Log, experiment: &Experiment) -> Result<Vec<Climbed>, LogError> {
     let plan = Plan::new(experiment).map_err(|wrong| LogError(wrong.to_string()))?;
     let mut study = Study::new(experiment, &plan, log.codes()?).map_err(LogError)?;
     for event in log.events()? {
         study.apply(&event).map_err(|refusal| LogError(refusal.to_string()))?;
     }
     let left_out = excluded(log)?;
-    let (unit, mut found) = (staircase.row().kind.unit(), Vec::new());
-    let mut by_condition: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+    let mut all = Vec::new();
     for group in 1..=experiment.participants {
-        for (condition, stairs) in study.stairs(group).into_iter().flatten() {
-            let threshold = stairs.threshold(staircase);
-            let is_out = left_out.iter().any(|one| one.is_participant && one.number == group);
-            if let Some(threshold) = threshold.filter(|_| !is_out) {
-                by_condition.entry(*condition).or_default().push(threshold);
-            }
-            found.push(vec![
-                group.to_string(),
-                plan.conditions[*condition].label.clone(),
-                number(threshold),
-                stairs.steps.len().to_string(),
-                stairs.reversals(staircase).len().to_string(),
-                if is_out { "left out" } else { "" }.to_owned(),
-            ]);
-        }
+        let is_left_out = left_out.iter().any(|one| one.is_participant && one.number == group);
+        all.extend(study.stairs(group).into_iter().flatten().map(|(condition, stairs)| Climbed {
+            group,
+            condition: plan.conditions[*condition].label.clone(),
+            stairs: stairs.clone(),
+            is_left_out,
+        }));
     }
-    let mut text = format!("<h2>Thresholds of {}</h2>\n", escaped(&staircase.setting.name()));
-    for (condition, numbers) in by_condition {
-        let Some(estimate) = estimate(&numbers) else { continue };
+    Ok(all)
+}
+
+/// The thresholds of an experiment with staircases, a sentence for each condition: its answer. Nothing without.
+pub(crate) fn thresholds(log: &Log, experiment: &Experiment) -> Result<Vec<String>, LogError> {
+    let staircase = experiment.people.as_ref().and_then(|people| people.staircase.as_ref());
+    let Some(staircase) = staircase else { return Ok(Vec::new()) };
+    let (mut by_condition, all) = (BTreeMap::<&str, Vec<f64>>::new(), climbed(log, experiment)?);
+    for one in &all {
+        let found = by_condition.entry(&one.condition).or_default();
+        found.extend(one.stairs.threshold(staircase).filter(|_| !one.is_left_out));
+    }
+    let (name, unit) =
+        (crate::report::words(&staircase.setting.name()), staircase.row().kind.unit());
+    let several = by_condition.len() > 1;
+    let sentence = |(condition, numbers): (&str, Vec<f64>)| {
+        let head = match several {
+            true => format!("{name}, {condition}"),
+            false => name.clone(),
+        };
+        let Some(estimate) = estimate(&numbers) else {
+            return format!("{head}: no threshold, no staircase turned often enough.");
+        };
         let interval = match estimate.interval {
             Some((low, high)) => {
                 format!(", 95 % interval {} to {}", number(Some(low)), number(Some(high)))
             }
             None => ", without an interval".to_owned(),
         };
+        let (mean, units) = (number(Some(estimate.mean)), estimate.units);
+        let people = if units == 1 { "participant" } else { "participants" };
+        format!("{head}: threshold {mean}{unit}{interval}, {units} {people}.")
+    };
+    Ok(by_condition.into_iter().map(sentence).collect())
+}
+
+/// Staircases as they were climbed: pictures and a table.
+fn climbs(log: &Log, experiment: &Experiment, people: &People) -> Result<String, LogError> {
+    let Some(staircase) = &people.staircase else { return Ok(String::new()) };
+    let (all, level) = (climbed(log, experiment)?, titled(&staircase.setting.name()));
+    let is_one = all.iter().all(|one| one.condition == all[0].condition);
+    let (mut tracks, mut found) = (Vec::new(), Vec::new());
+    for Climbed { group, condition, stairs, is_left_out } in &all {
+        if !stairs.steps.is_empty() {
+            let out = if *is_left_out { ", left out" } else { "" };
+            let of = if is_one { String::new() } else { format!(", {condition}") };
+            let title = format!("Participant {group}{of}{out}");
+            tracks.push(track::svg(stairs, staircase, &title, &level));
+        }
+        found.push(vec![
+            group.to_string(),
+            condition.clone(),
+            number(stairs.threshold(staircase)),
+            stairs.steps.len().to_string(),
+            stairs.reversals(staircase).len().to_string(),
+            if *is_left_out { "left out" } else { "" }.to_owned(),
+        ]);
+    }
+    let mut text = format!("<h2>Thresholds of {}</h2>\n", escaped(&staircase.setting.name()));
+    let more = match tracks.len().saturating_sub(TRACKS_MAX) {
+        0 => String::new(),
+        more => format!(" {more} more are not drawn."),
+    };
+    if !tracks.is_empty() {
+        tracks.truncate(TRACKS_MAX);
         let _ = writeln!(
             text,
-            "<p>{}: {}{unit}{interval}, {} participants.</p>",
-            escaped(&plan.conditions[condition].label),
-            number(Some(estimate.mean)),
-            estimate.units
+            "<figure><div class=\"tracks\">{}</div><figcaption>{}{more}</figcaption></figure>",
+            tracks.concat(),
+            track::CAPTION
         );
     }
     let heads = ["participant", "condition", "threshold", "trials", "reversals", ""];

@@ -32,6 +32,10 @@ pub enum Stage {
         place: u32,
         /// How many these are.
         of: u32,
+        /// Which of those that count it is, from 1.
+        round: u32,
+        /// How many count.
+        rounds: u32,
         /// Whether it does not count.
         is_practice: bool,
         /// The blind letter of its condition; empty in intervals, which would be told apart by it.
@@ -51,6 +55,10 @@ pub enum Stage {
         place: u32,
         /// Of how many.
         of: u32,
+        /// Which of those that count it is, from 1.
+        round: u32,
+        /// How many count.
+        rounds: u32,
         /// Whether it does not count.
         is_practice: bool,
         /// The blind letter.

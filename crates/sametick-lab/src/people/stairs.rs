@@ -26,7 +26,8 @@ pub struct Stairs {
 /// Where a staircase stands after all its steps.
 struct Standing {
     level: f64,
-    reversals: Vec<f64>,
+    /// At which step it turned, from 0, and at which level.
+    reversals: Vec<(usize, f64)>,
 }
 
 impl Stairs {
@@ -34,7 +35,7 @@ impl Stairs {
         let mut level = staircase.start();
         let (mut reversals, mut direction) = (Vec::new(), None);
         let (mut rights, mut wrongs) = (0, 0);
-        for step in &self.steps {
+        for (index, step) in self.steps.iter().enumerate() {
             (rights, wrongs) = if step.is_right { (rights + 1, 0) } else { (0, wrongs + 1) };
             let gets_harder = rights >= staircase.down;
             if !gets_harder && wrongs < staircase.up {
@@ -42,7 +43,7 @@ impl Stairs {
             }
             (rights, wrongs) = (0, 0);
             if direction.is_some_and(|before| before != gets_harder) {
-                reversals.push(level);
+                reversals.push((index, level));
             }
             direction = Some(gets_harder);
             let goes_up = gets_harder == staircase.harder_is_more;
@@ -59,7 +60,12 @@ impl Stairs {
 
     /// The levels at which it turned.
     pub fn reversals(&self, staircase: &Staircase) -> Vec<f64> {
-        self.standing(staircase).reversals
+        self.standing(staircase).reversals.into_iter().map(|(_, level)| level).collect()
+    }
+
+    /// The steps at which it turned, from 0.
+    pub fn turns(&self, staircase: &Staircase) -> Vec<usize> {
+        self.standing(staircase).reversals.into_iter().map(|(step, _)| step).collect()
     }
 
     /// Whether it turned often enough.

@@ -262,9 +262,11 @@ impl Study {
 
     /// The place of what a group plays next.
     pub(crate) fn next_of(&self, group: &Group) -> Option<usize> {
-        if let Some(place) = group.again.front() {
-            return Some(*place);
-        }
+        group.again.front().copied().or_else(|| self.turn_of(group))
+    }
+
+    /// The place that a group has reached in its order, whatever is repeated before.
+    pub(crate) fn turn_of(&self, group: &Group) -> Option<usize> {
         let open = group.fates.iter().enumerate().filter(|(_, fate)| **fate == Fate::Open);
         open.map(|(place, _)| place).find(|place| !self.is_passed(group, *place))
     }
@@ -364,11 +366,18 @@ impl Study {
         Stage::Ready {
             place: trial.place,
             of: group.trials.len() as u32,
+            round: self.counted(group, place + 1),
+            rounds: self.counted(group, group.trials.len()),
             is_practice: trial.is_practice,
             letter: self.letter(trial),
             role: self.part(group, place, own).1,
             interval: self.interval(place),
         }
+    }
+
+    /// How many of a group's first trials count.
+    fn counted(&self, group: &Group, first: usize) -> u32 {
+        (0..first).filter(|place| !self.trial_at(group, *place).is_practice).count() as u32
     }
 
     fn play_stage(&self, group: &Group, own: &Seat, place: usize, attempt: u32) -> Stage {
@@ -378,6 +387,8 @@ impl Study {
             attempt,
             place: trial.place,
             of: group.trials.len() as u32,
+            round: self.counted(group, place + 1),
+            rounds: self.counted(group, group.trials.len()),
             is_practice: trial.is_practice,
             letter: self.letter(trial),
             role: self.part(group, place, own).1,
@@ -391,6 +402,9 @@ impl Study {
         let slow = others.find(|(_, seat)| !is_set(seat));
         match slow.map(|(_, seat)| seat) {
             None => "The round is about to begin.".to_owned(),
+            Some(seat) if seat.secret_hash.is_none() => {
+                "The other player has not come yet.".to_owned()
+            }
             Some(seat) if !seat.is_here => "The other player is away.".to_owned(),
             Some(seat) if seat.refused.is_some() => {
                 "The other player cannot play this round; the experimenter knows.".to_owned()

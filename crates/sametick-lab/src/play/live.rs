@@ -26,6 +26,8 @@ const UNHEARD_AT_END: Span = Span::millis(1_500);
 const LOOKS_EVERY: Span = Span::millis(50);
 /// How long everyone is given to hear the goodbye.
 const GOODBYE: Span = Span::seconds(1);
+/// A held round begins with a tick: so long before it is due it is looked for.
+const LOOKS_BEFORE: Span = Span::millis(100);
 /// The most figures of one person's line that a trial keeps.
 const SAMPLES_MAX: usize = 86_400;
 
@@ -48,6 +50,8 @@ pub struct Door {
     pub token: Token,
     /// Draws secrets.
     pub random: Box<dyn Random>,
+    /// For how long the round is held when everyone is here and the warm-up is over; nobody does anything before it.
+    pub foreperiod: Span,
 }
 
 /// What is wanted of a trial while it is played.
@@ -96,17 +100,18 @@ pub enum Ended {
     Broken(String),
 }
 
-/// Plays a trial with people in it, in real time: begins when they are all here and some time has passed.
+/// Plays a trial with people in it, in real time: begins when they are all here and some time has passed. The figure
+/// `wait` is how long that was beyond the warm-up.
 pub fn play_live(
     trial: &Trial,
     library: &Library,
     carrier: Box<dyn Carrier>,
     people: &[Person],
     door: Door,
-    foreperiod: Span,
     watch: &mut dyn Watch,
 ) -> Result<Ended, String> {
     let begun = std::time::Instant::now();
+    let foreperiod = door.foreperiod;
     let mut play = Match::new(trial, library, carrier, Some((door, people)))?;
     let (waited_ms, broken) = play.run_live(foreperiod, watch)?;
     // Before the goodbye: until everyone has heard it they go on playing, and that is no part of the trial.
@@ -121,14 +126,20 @@ pub fn play_live(
     Ok(Ended::Played(Box::new(played.log), played.recording.unwrap_or_default()))
 }
 
-/// Whether people can play a trial, and what a server of its rules needs: the ground, and the rates of its model.
-pub fn live_ground(trial: &Trial, library: &Library) -> Result<(Content, Rates), String> {
+/// Whether people can play a trial whose round is held for so long, and what a server of its rules needs: the ground,
+/// and the rates of its model.
+pub fn live_ground(
+    trial: &Trial,
+    library: &Library,
+    foreperiod: Span,
+) -> Result<(Content, Rates), String> {
     let model = Model::named(trial.settings.text("model"));
     let model = model.ok_or("people play the models that have a server")?;
     if !["match", "scene"].contains(&trial.settings.text("play")) {
         return Err("people play matches and scenes".to_owned());
     }
-    Ok(((*library.ground(trial)?.content).clone(), rates(trial, &model)))
+    let ground = library.ground(trial)?.held(trial, foreperiod);
+    Ok(((*ground.content).clone(), rates(trial, &model)))
 }
 
 /// One person at the table.
@@ -352,8 +363,8 @@ impl Match<'_> {
         None
     }
 
-    /// Plays to the end, or until it is broken: then why. And for how many milliseconds after everyone's coming nothing
-    /// was logged yet.
+    /// Plays to the end, or until it is broken: then why. And for how many milliseconds after everyone's coming and the
+    /// warm-up nothing was logged yet.
     fn run_live(
         &mut self,
         foreperiod: Span,
@@ -367,7 +378,9 @@ impl Match<'_> {
             let now = self.meter.now();
             if !has_begun && self.people.iter().all(|one| one.is_here) {
                 (has_begun, gathered) = (true, now);
-                self.seconds = Seconds::new(&self.trial, now + foreperiod);
+                // When exactly it begins, the game says: it counts in ticks.
+                let early = foreperiod.min(LOOKS_BEFORE);
+                self.seconds = Seconds::new(&self.trial, now + (foreperiod - early));
                 self.meter.begins = self.seconds.begins;
             }
             self.seconds.wait_for_round(now, &mut self.meter, Some(self.server.world()));
@@ -420,7 +433,8 @@ impl Match<'_> {
         // Half of a short round is as good as none.
         let unheard = UNHEARD_AT_END.min((self.seconds.end - self.seconds.begins) / 2);
         let gone = self.people.iter().find(|one| !one.is_here || one.unheard(now) > unheard);
-        let waited_ms = (self.seconds.begins - gathered).as_millis_f64();
+        let warm_up = Span::from_millis_f64(self.trial.settings.number("warm_up").unwrap_or(0.0));
+        let waited_ms = (self.seconds.begins - gathered - warm_up).as_millis_f64();
         Ok((waited_ms, gone.map(|one| format!("player {} dropped out", one.person.player))))
     }
 

@@ -324,7 +324,9 @@ impl<'a> Meeting<'a> {
         let screens: Vec<&Screen> = self.machines.iter().map(|one| &one.screen).collect();
         let map = &self.ground.content.map;
         let (served, targets) = (&owns[..], &Targets::default());
-        let judged = Judged { tick: tick.0, time_ms, map, screens: &screens, served, targets };
+        let pictured = &BTreeMap::new();
+        let judged =
+            Judged { tick: tick.0, time_ms, map, screens: &screens, pictured, served, targets };
         for mut shot in shots {
             self.shots.compare(&mut shot, &judged);
             TrialLog::keep(&mut self.log.shots, &mut self.log.dropped, shot);

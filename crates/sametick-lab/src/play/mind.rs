@@ -4,7 +4,7 @@ use crate::plan::Trial;
 use crate::scan::map_text;
 use crate::settings::Settings;
 use crate::targets::with_targets;
-use sametick::{PlayerId, World};
+use sametick::{PlayerId, Span, World};
 use sametick_arena::bot::{Bot, SKILLS, Skill, Ways};
 use sametick_arena::map::{MAPS, MapError};
 use sametick_arena::scenes::Scene;
@@ -20,6 +20,20 @@ pub(crate) struct Ground {
     pub(crate) content: Arc<Content>,
     ways: Option<Arc<Ways>>,
     scene: Option<Arc<Scene>>,
+}
+
+impl Ground {
+    /// The same for people who wait: when everyone is here, the warm-up passes and then this much before the round
+    /// begins.
+    pub(super) fn held(self, trial: &Trial, foreperiod: Span) -> Self {
+        if foreperiod == Span::ZERO {
+            return self;
+        }
+        let warm_up = trial.settings.number("warm_up").unwrap_or(0.0);
+        let seconds = (warm_up / 1000.0 + foreperiod.as_seconds_f64()) as f32;
+        let players = u16::try_from(trial.settings.players()).unwrap_or(u16::MAX);
+        Self { content: Arc::new((*self.content).clone().held(players, seconds)), ..self }
+    }
 }
 
 /// All grounds that were asked for; finding out a map's ways takes a moment.
@@ -89,26 +103,36 @@ fn match_content(map: &str, mode: Mode) -> Result<Content, MapError> {
 /// The content of a trial's recording, by the name that it has there: a scene, or a match on a map that comes with the
 /// game or is handed in.
 pub fn content_named(name: u64, map: Option<&str>) -> Option<Content> {
+    all_contents(map).find(|content| content.name() == name)
+}
+
+fn all_contents(map: Option<&str>) -> impl Iterator<Item = Content> {
     let scenes = Scene::all().into_iter().map(|scene| scene.content);
     let maps = MAPS.iter().map(|(_, text)| *text).chain(map);
     let modes = [Mode::FreeForAll, Mode::Teams, Mode::Duel, Mode::Practice];
-    let matches = maps
-        .flat_map(|map| modes.into_iter().filter_map(move |mode| match_content(map, mode).ok()));
-    scenes.chain(matches).find(|content| content.name() == name)
+    let matches = maps.flat_map(move |map| {
+        modes.into_iter().filter_map(move |mode| match_content(map, mode).ok())
+    });
+    scenes.chain(matches)
 }
 
-/// The same, for a recording whose configuration may tell of targets.
+/// The same, for a recording whose configuration may tell of targets, and of a round that was held.
 pub fn content_recorded(name: u64, configuration: &str, map: Option<&str>) -> Option<Content> {
     let said: Option<serde_json::Value> = serde_json::from_str(configuration).ok();
+    let number = |name: &str| said.as_ref().and_then(|said| said.get(name)?.as_f64());
+    let hold = number("held_for").zip(number("pause_seconds"));
+    let held = |content: Content| match hold {
+        Some((players, seconds)) => content.held(players as u16, seconds as f32),
+        None => content,
+    };
     let set = said.as_ref().and_then(|said| said.get("target_set")?.as_str());
     let Some(set) = set.and_then(|text| sametick_arena::TargetSet::read(text).ok()) else {
-        return content_named(name, map);
+        return all_contents(map).map(held).find(|content| content.name() == name);
     };
-    let warm_up = said.as_ref().and_then(|said| said.get("warm_up")?.as_f64());
-    let warm_up = warm_up.or(Settings::default().number("warm_up")).unwrap_or(0.0);
+    let warm_up = number("warm_up").or(Settings::default().number("warm_up")).unwrap_or(0.0);
     let maps = MAPS.iter().map(|(_, text)| *text).chain(map);
     let plain = maps.filter_map(|map| match_content(map, Mode::Practice).ok());
-    let mut all = plain.map(|content| with_targets(content, set.clone(), warm_up));
+    let mut all = plain.map(|content| held(with_targets(content, set.clone(), warm_up)));
     all.find(|content| content.name() == name)
 }
 

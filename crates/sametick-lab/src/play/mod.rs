@@ -3,6 +3,7 @@
 mod books;
 mod carrier;
 mod clock;
+mod elsewhere;
 mod fpsci;
 mod frames;
 mod islands;

@@ -197,26 +197,12 @@ impl Screen {
         }
         let Some(own) = self.own else { return };
         let eye = sametick_arena::body::eye(own.place, command.crouch);
-        let end = along(eye, direction(command.yaw, command.pitch), SIGHT_METRES);
-        let wall = content.map.ray(eye, end).fraction;
-        let targets = picture.all::<Target>().filter(|(_, target)| target.health > 0);
-        let targets = targets.map(|(_, target)| (u32::from(target.index) + 1, target.position));
-        if let Some(found) = nearest(targets, eye, [command.yaw, command.pitch]) {
-            self.beside.push_back((yaw, found));
-        }
+        let look = Look { eye, ways: [command.yaw, command.pitch] };
+        self.beside.extend(look.beside(picture).map(|found| (yaw, found)));
         if self.beside.len() > REMEMBERED_MAX {
             self.beside.pop_front();
         }
-        let others = picture.all::<Fighter>().filter_map(|(_, fighter)| {
-            let player = *numbers.get(&fighter.player).filter(|one| **one != self.player)?;
-            let fraction = fighter.bounds()?.crossed(eye, end)?;
-            (fraction <= wall).then_some((fraction, player, fighter))
-        });
-        let nearest = others.min_by(|one, other| one.0.total_cmp(&other.0));
-        if let Some((_, target, fighter)) = nearest {
-            let (shown, velocity) = (fighter.position, fighter.velocity);
-            self.aims.push_back(Aim { yaw, target, shown, velocity });
-        }
+        self.aims.extend(look.aim(picture, content, self.player, numbers));
         if self.aims.len() > REMEMBERED_MAX {
             self.aims.pop_front();
         }
@@ -237,6 +223,42 @@ impl Screen {
     pub(crate) fn take_second(&mut self, second: u32) -> SecondRow {
         let row = std::mem::take(&mut self.second);
         SecondRow { second, player: self.player, ..row }
+    }
+}
+
+/// From where somebody looks, and which way: how far around and how far up.
+pub(crate) struct Look {
+    pub(crate) eye: Vector,
+    pub(crate) ways: [f32; 2],
+}
+
+impl Look {
+    /// Whom a player has under the crosshair in a picture.
+    pub(crate) fn aim(
+        &self,
+        picture: &World<Entity>,
+        content: &Content,
+        player: u32,
+        numbers: &BTreeMap<u16, u32>,
+    ) -> Option<Aim> {
+        let [yaw, pitch] = self.ways;
+        let end = along(self.eye, direction(yaw, pitch), SIGHT_METRES);
+        let wall = content.map.ray(self.eye, end).fraction;
+        let others = picture.all::<Fighter>().filter_map(|(_, fighter)| {
+            let other = *numbers.get(&fighter.player).filter(|one| **one != player)?;
+            let fraction = fighter.bounds()?.crossed(self.eye, end)?;
+            (fraction <= wall).then_some((fraction, other, fighter))
+        });
+        let (_, target, fighter) = others.min_by(|one, other| one.0.total_cmp(&other.0))?;
+        let (shown, velocity) = (fighter.position, fighter.velocity);
+        Some(Aim { yaw: word(yaw), target, shown, velocity })
+    }
+
+    /// The target of a picture that is nearest to the crosshair, and how far beside it that is, in degrees.
+    pub(crate) fn beside(&self, picture: &World<Entity>) -> Option<(u32, f64)> {
+        let targets = picture.all::<Target>().filter(|(_, target)| target.health > 0);
+        let targets = targets.map(|(_, target)| (u32::from(target.index) + 1, target.position));
+        nearest(targets, self.eye, self.ways)
     }
 }
 

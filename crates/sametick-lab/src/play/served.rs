@@ -2,6 +2,7 @@
 
 use super::books::{Due, STEP_LEAST, Seconds, Seeded, add_lines, ask_on_average, count};
 use super::carrier::{Carrier, Counts, Meter};
+use super::elsewhere::Elsewhere;
 use super::frames::{Frames, Part};
 use super::lines::{RAMP_STEP, conditions};
 use super::live::{Door, Person, Sitting};
@@ -31,16 +32,16 @@ const FRAME_PHASES: u64 = 1_000;
 
 pub(super) struct Guest {
     client: Option<Client<Arena>>,
-    view: View,
+    pub(super) view: View,
     mind: Mind,
     screen: Screen,
-    frame_length: Span,
+    pub(super) frame_length: Span,
     next_frame: Time,
     last_frame: Time,
     reads_at_frames: bool,
-    frame_delay: usize,
+    pub(super) frame_delay: usize,
     pictures: VecDeque<World<Entity>>,
-    input_delay: Span,
+    pub(super) input_delay: Span,
     inputs: VecDeque<(Time, Command)>,
     counted: (u64, u64),
 }
@@ -48,7 +49,7 @@ pub(super) struct Guest {
 pub(crate) struct Match<'a> {
     pub(super) trial: Cow<'a, Trial>,
     pub(super) library: &'a Library,
-    ground: Ground,
+    pub(super) ground: Ground,
     pub(super) meter: Meter,
     random: Box<dyn Random>,
     pub(super) server: Server<Arena>,
@@ -58,9 +59,11 @@ pub(crate) struct Match<'a> {
     /// What bots get in with, where not everyone does.
     token: Option<Token>,
     pub(super) numbers: BTreeMap<u16, u32>,
-    served: Vec<Option<Own>>,
+    pub(super) served: Vec<Option<Own>>,
     scores: Vec<(i64, i64)>,
-    shots: Shots,
+    pub(super) shots: Shots,
+    /// What is worked out of screens that are elsewhere.
+    pub(super) elsewhere: Elsewhere,
     targets: Targets,
     pub(super) seconds: Seconds,
     pub(super) log: TrialLog,
@@ -130,7 +133,8 @@ impl<'a> Match<'a> {
     ) -> Result<Self, String> {
         let settings = &trial.settings;
         let model = Model::named(settings.text("model")).ok_or("this model has no server")?;
-        let ground = library.ground(trial)?;
+        let foreperiod = door.as_ref().map_or(Span::ZERO, |(door, _)| door.foreperiod);
+        let ground = library.ground(trial)?.held(trial, foreperiod);
         let players = settings.players();
         let now = carrier.now();
         let seconds = match &door {
@@ -146,7 +150,7 @@ impl<'a> Match<'a> {
                 let server = Server::open(content, trial.seed, rates, now, &mut seeded);
                 (server, None, None)
             }
-            Some(Door { listener, token, mut random }) => {
+            Some(Door { listener, token, mut random, .. }) => {
                 let server = Server::new(listener, content, trial.seed, rates, now, &mut *random);
                 (server, Some(random), Some(token))
             }
@@ -176,6 +180,7 @@ impl<'a> Match<'a> {
             served: vec![None; players as usize],
             scores: vec![(0, 0); players as usize],
             shots: Shots::default(),
+            elsewhere: Elsewhere::default(),
             targets: Targets::new(settings),
             seconds,
             log: TrialLog::default(),
@@ -193,6 +198,10 @@ impl<'a> Match<'a> {
             recording: None,
         };
         play.set_lines(0.0)?;
+        if !play.people.is_empty() {
+            let players = seats.iter().map(|person| person.player);
+            play.look_elsewhere(players.collect(), rates.tick_length);
+        }
         Ok(play)
     }
 
@@ -201,6 +210,12 @@ impl<'a> Match<'a> {
         let mut configuration = self.trial.settings.json();
         configuration["seats"] =
             seats.iter().map(|(seat, player)| (seat.to_string(), *player)).collect();
+        let content = &self.ground.content;
+        if content.held_for > 0 {
+            // Whoever plays the recording makes the game from these.
+            configuration["held_for"] = content.held_for.into();
+            configuration["pause_seconds"] = content.tuning.pause_seconds.into();
+        }
         let configuration = configuration.to_string();
         self.server.record(&Recording::new(&crate::log::build(), &configuration));
         self.recording = Some(Vec::new());
@@ -233,7 +248,7 @@ impl<'a> Match<'a> {
         self.seconds.time_ms(self.meter.now())
     }
 
-    fn run(&mut self) -> Result<(), String> {
+    pub(super) fn run(&mut self) -> Result<(), String> {
         let mut next_line = Time::ZERO;
         while self.meter.now() < self.seconds.end {
             let now = self.meter.now();
@@ -353,6 +368,7 @@ impl<'a> Match<'a> {
         }
         self.frames.stop(0, Part::Network, begun);
         let before = self.server.world().tick();
+        self.elsewhere.before_tick(self.server.world());
         let begun = self.frames.start();
         self.server.step(now);
         self.frames.stop(0, Part::Rules, begun);
@@ -409,27 +425,39 @@ impl<'a> Match<'a> {
         self.served = served;
         let verdicts = self.server.take_verdicts();
         let (shots, world) = ((&verdicts[..], &self.numbers), self.server.world());
+        let are_awaited = self.targets.are_awaited(self.meter.now(), &self.seconds);
         let at = (self.meter.now(), &self.seconds, logs_states);
         self.targets.after_tick(world, at, shots, &mut self.log);
+        if time_ms >= 0.0 && are_awaited {
+            // A wait by chance is no part of a trial's length.
+            let length = self.trial.settings.number("duration").unwrap_or(0.0);
+            self.seconds.end = self.meter.now() + Span::from_millis_f64(length);
+            self.log.duration_ms = Some(time_ms + length);
+        }
         if time_ms >= 0.0 && self.targets.are_gone() {
             self.seconds.end = self.seconds.end.min(self.meter.now());
             self.log.duration_ms = Some(time_ms);
         }
+        let pictured = self.picture_elsewhere(&verdicts);
         if time_ms < 0.0 {
             self.shots.forget();
             return;
         }
         self.log.ticks += 1;
-        let screens: Vec<&Screen> = self.guests.iter().map(|guest| &guest.screen).collect();
+        let screens = self.guests.iter().map(|guest| self.elsewhere.or_here(&guest.screen));
+        let screens: Vec<&Screen> = screens.collect();
         let judged = Judged {
             tick,
             time_ms,
             map: &self.ground.content.map,
             screens: &screens,
+            pictured: &pictured,
             served: &self.served,
             targets: &self.targets,
         };
+        let first = self.log.shots.len();
         self.shots.judge(&judged, &verdicts, &self.numbers, &mut self.log);
+        self.wait_for_victims(first);
     }
 
     pub(super) fn step_guest(&mut self, index: usize, now: Time) {

@@ -21,6 +21,9 @@ struct Known {
     gone_at: u32,
 }
 
+/// So much later than they should targets may appear: rules go by ticks.
+const WAIT_SLACK_MS: f64 = 1_000.0;
+
 /// All targets, as they were and as they are.
 #[derive(Default)]
 pub(crate) struct Targets {
@@ -30,6 +33,8 @@ pub(crate) struct Targets {
     destroyed: u32,
     began: Option<Time>,
     first: Option<Time>,
+    /// How long they wait at most before they appear.
+    wait_ms_max: f64,
 }
 
 impl Targets {
@@ -38,7 +43,9 @@ impl Targets {
         let total = lives.map(|respawns| respawns.map(|times| f64::from(times) + 1.0));
         let total: Option<Vec<f64>> = total.collect();
         let total = total.filter(|all| !all.is_empty()).map(|all| all.iter().sum());
-        Self { names: settings.target_names(), total, ..Self::default() }
+        let wait = settings.target_set().wait_seconds[1];
+        let wait_ms_max = f64::from(wait) * 1000.0;
+        Self { names: settings.target_names(), total, wait_ms_max, ..Self::default() }
     }
 
     /// The number of a target, from 1.
@@ -99,6 +106,15 @@ impl Targets {
                 TrialLog::keep(&mut log.target_states, &mut log.dropped, row);
             }
         }
+    }
+
+    /// Whether none of the file's targets has appeared yet: what counts has not begun, unless this takes longer than
+    /// they wait at most.
+    pub(crate) fn are_awaited(&self, now: Time, seconds: &Seconds) -> bool {
+        let began = self.began.map_or(0.0, |began| seconds.time_ms(began).max(0.0));
+        !self.names.is_empty()
+            && self.first.is_none()
+            && seconds.time_ms(now) <= began + self.wait_ms_max + WAIT_SLACK_MS
     }
 
     /// Whether every target of the trial was destroyed as often as it comes: then it is over.

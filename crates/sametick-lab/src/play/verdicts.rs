@@ -1,6 +1,7 @@
 //! Bullets and wounds: what was aimed at, what was hit in the past and in the present, and who was behind cover.
 
-use super::screen::{Own, Screen, lead};
+use super::elsewhere::Pictured;
+use super::screen::{Look, Own, Screen, lead};
 use super::targets::Targets;
 use crate::rows::{HitRow, ShotRow, TrialLog};
 use sametick::{EntityId, Verdict};
@@ -33,6 +34,8 @@ pub(crate) struct Judged<'a> {
     pub(crate) time_ms: f64,
     pub(crate) map: &'a Map,
     pub(crate) screens: &'a [&'a Screen],
+    /// What shooters saw whose screens are elsewhere.
+    pub(crate) pictured: &'a BTreeMap<u32, Pictured>,
     pub(crate) served: &'a [Option<Own>],
     pub(crate) targets: &'a Targets,
 }
@@ -134,12 +137,13 @@ impl Shots {
         let Some(shooter) = self.known.values().find(|known| known.player == row.player) else {
             return;
         };
-        let index = row.player as usize - 1;
-        let beside = judged.screens[index].beside(shooter.yaw);
+        let screen = judged.screens[row.player as usize - 1];
+        let pictured = judged.pictured.get(&row.player);
+        let beside = screen.beside(shooter.yaw).or_else(|| pictured?.beside);
         let looks = [shooter.yaw, shooter.pitch];
         let beside = beside.or_else(|| judged.targets.aimed(row.tick, shooter.eye, looks));
         (row.aimed_target, row.aim_error) = beside.unzip();
-        if let Some(aim) = judged.screens[index].aim(shooter.yaw) {
+        if let Some(aim) = screen.aim(shooter.yaw).or_else(|| pictured?.aim) {
             let target = aim.target as usize - 1;
             row.aimed = Some(aim.target);
             row.shown = Some(aim.shown);
@@ -150,12 +154,21 @@ impl Shots {
             row.lead_rewound_m = row.lead_m.map(|_| rewound);
         }
         let victim = row.hit.and_then(|hit| judged.screens[hit as usize - 1].own);
-        row.is_behind_cover = victim.map(|own| {
-            let body = body::bounds(own.place, false);
-            (0..8).all(|corner| {
-                let place = [0, 1, 2].map(|axis| [body.low, body.high][corner >> axis & 1][axis]);
-                !judged.map.visible(shooter.eye, place)
-            })
-        });
+        row.is_behind_cover = victim.map(|own| is_covered(judged.map, shooter.eye, own.place));
     }
+
+    /// Where a player looks from, and which way.
+    pub(crate) fn look(&self, player: u32) -> Option<Look> {
+        let known = self.known.values().find(|known| known.player == player)?;
+        Some(Look { eye: known.eye, ways: [known.yaw, known.pitch] })
+    }
+}
+
+/// Whether nothing of somebody who stands at a place can be seen.
+pub(crate) fn is_covered(map: &Map, eye: Vector, place: Vector) -> bool {
+    let body = body::bounds(place, false);
+    (0..8).all(|corner| {
+        let place = [0, 1, 2].map(|axis| [body.low, body.high][corner >> axis & 1][axis]);
+        !map.visible(eye, place)
+    })
 }

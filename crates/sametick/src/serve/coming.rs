@@ -72,7 +72,7 @@ impl<G: Game> SnapshotServer<G> {
         bits.write(self.rates.tick_length.as_micros(), 32);
         bits.write(self.seed, 64);
         bits.write_bool(self.rates.trust == Trust::Clients);
-        bits.write_bool(self.rewinds());
+        bits.write_bool(self.rewinds() || self.asks_what_is_shown);
         bits.write_bool(tables.is_some());
         bits.write(0, 5);
         if let Some(hash) = tables {

@@ -112,7 +112,13 @@ pub(crate) fn hall(brushes: &[[[i32; 3]; 2]]) -> Content {
     shell.iter().chain(brushes).for_each(|corners| block(&mut text, *corners));
     text.push_str("}\n{\n\"classname\" \"info_player_deathmatch\"\n\"origin\" \"0 0 25\"\n}\n");
     let map = Map::read(&text).expect("the map is sound");
-    Content { map, tuning: Tuning::default(), mode: Mode::Teams, targets: TargetSet::default() }
+    Content {
+        map,
+        tuning: Tuning::default(),
+        mode: Mode::Teams,
+        targets: TargetSet::default(),
+        held_for: 0,
+    }
 }
 
 fn block(text: &mut String, corners: [[i32; 3]; 2]) {

@@ -42,7 +42,7 @@ fn two_rooms() -> Content {
         fighters_collide: false,
         ..Tuning::default()
     };
-    Content { map, tuning, mode: Mode::Teams, targets: TargetSet::default() }
+    Content { map, tuning, mode: Mode::Teams, targets: TargetSet::default(), held_for: 0 }
 }
 
 fn block(text: &mut String, corners: [[i32; 3]; 2]) {

@@ -55,6 +55,32 @@ fn a_duel_waits_until_both_are_ready_and_the_third_watches() {
 }
 
 #[test]
+fn a_held_round_waits_for_all_and_before_it_nobody_walks_fires_or_is_hurt() {
+    let content = Content::new(&hall("", ""), Mode::FreeForAll).expect("the map is sound");
+    let content = content.held(2, 0.5);
+    let mut play = Play::on(content.clone(), 60, 1);
+    assert_eq!(contest(&play).phase, Phase::Waiting, "one of two is here, and a second has passed");
+    play.hold(FIRST, |command| (command.fire, command.forward, command.jump) = (true, 7, true));
+    play.run(1.0);
+    let stands = play.fighter(FIRST).clone();
+    play.join(SECOND);
+    let mut waited = 0;
+    while contest(&play).phase != Phase::Playing {
+        play.tick();
+        waited += 1;
+        let now = play.fighter(FIRST);
+        if contest(&play).phase != Phase::Playing {
+            assert_eq!((now.position, now.loaded), (stands.position, stands.loaded));
+            assert_eq!(play.fighter(SECOND).health, 100);
+        }
+    }
+    assert!((30..=32).contains(&waited), "half a second from the second one's coming: {waited}");
+    play.run(0.5);
+    assert!(play.fighter(FIRST).loaded[0] < stands.loaded[0], "now it counts");
+    assert!(!contest(&play).is_held(&content, play.world().tick()));
+}
+
+#[test]
 fn teams_are_even_and_a_name_is_spelled() {
     let mut play = Play::new(&hall("", ""), 60, 5);
     let teams: Vec<u8> = seats(&play).iter().map(|seat| seat.team).collect();

@@ -81,26 +81,24 @@ impl Play {
 
     pub(crate) fn with(map: &str, rate: u32, players: u16, mode: Mode, tuning: Tuning) -> Self {
         let map = Map::read(map).expect("the map is sound");
-        Self::on(Content { map, tuning, mode, targets: TargetSet::default() }, rate, players)
+        let targets = TargetSet::default();
+        Self::on(Content { map, tuning, mode, targets, held_for: 0 }, rate, players)
     }
 
     pub(crate) fn on(content: Content, rate: u32, players: u16) -> Self {
         let length = Span::micros(u64::from(1_000_000 / rate));
         let mut play =
             Self { game: Alone::new(content, SEED, length), held: BTreeMap::new(), rate };
-        for player in (0..players).map(PlayerId) {
-            play.game.join(player);
-            play.held.insert(
-                player,
-                Command {
-                    yaw: if player.0 == 1 { std::f32::consts::PI } else { 0.0 },
-                    ..Command::default()
-                },
-            );
-        }
+        (0..players).map(PlayerId).for_each(|player| play.join(player));
         // The countdown passes and everyone stands.
         play.run(1.0);
         play
+    }
+
+    pub(crate) fn join(&mut self, player: PlayerId) {
+        self.game.join(player);
+        let yaw = if player.0 == 1 { std::f32::consts::PI } else { 0.0 };
+        self.held.insert(player, Command { yaw, ..Command::default() });
     }
 
     pub(crate) fn world(&self) -> &World<Entity> {

@@ -17,7 +17,7 @@ fn play(targets: TargetSet) -> Play {
     targets.check().expect("it can be played");
     let tuning = Tuning { pause_seconds: 0.5, ..Tuning::default() };
     let map = Map::read(&hall("", "")).expect("the map is sound");
-    Play::on(Content { map, tuning, mode: Mode::Practice, targets }, 60, 1)
+    Play::on(Content { map, tuning, mode: Mode::Practice, targets, held_for: 0 }, 60, 1)
 }
 
 fn targets(play: &Play) -> Vec<Target> {

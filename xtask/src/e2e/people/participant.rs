@@ -25,7 +25,8 @@ pub(super) const HANDS: &str = "(() => { const w = document.getElementById('fram
         { configurable: true, get: () => d.getElementById('view') }); \
     d.dispatchEvent(new w.Event('pointerlockchange')); \
     for (const kind of ['keydown', 'keyup']) \
-        w.dispatchEvent(new w.KeyboardEvent(kind, { code: 'KeyW', bubbles: true })); \
+        for (const code of ['KeyW', 'KeyE']) \
+            w.dispatchEvent(new w.KeyboardEvent(kind, { code, bubbles: true })); \
     for (let i = 0; i < 8; i += 1) d.dispatchEvent(new w.MouseEvent('mousemove', { movementX: 90, bubbles: true })); \
     for (const kind of ['mousedown', 'mouseup']) \
         d.dispatchEvent(new w.MouseEvent(kind, { button: 0, bubbles: true })); \
@@ -85,6 +86,28 @@ impl<'a> Participant<'a> {
     /// Whether its match is under way.
     pub(super) async fn is_in_match(&self) -> Result<bool> {
         Ok(self.page.ask("window.sametickLab.frame").await? == "playing")
+    }
+
+    /// Presses the button of a round that waits as a hand does; the page must then ask for the mouse. Whether a browser
+    /// without a screen gives it is another matter.
+    pub(super) async fn press_ready(&self) -> Result<()> {
+        const WATCH: &str = "(() => { const w = document.getElementById('frame').contentWindow; \
+            const asks = w.Element.prototype.requestPointerLock; \
+            delete w.document.pointerLockElement; \
+            w.Element.prototype.requestPointerLock = function (...how) { \
+                w.asked = this.id; return asks.apply(this, how); }; \
+            const { x, y, width, height } = document.querySelector('#sheet button.main').getBoundingClientRect(); \
+            return [x + width / 2, y + height / 2]; })()";
+        const ASKED: &str = "(() => { const w = document.getElementById('frame').contentWindow; \
+            return [w.asked ?? null, w.document.pointerLockElement?.id ?? null]; })()";
+        let place = self.page.ask(WATCH).await?;
+        for kind in ["mousePressed", "mouseReleased"] {
+            let how = json!({ "type": kind, "x": place[0], "y": place[1], "button": "left", "clickCount": 1 });
+            self.page.command("Input.dispatchMouseEvent", how).await?;
+        }
+        until("asked for the mouse", async || Ok((self.page.ask(ASKED).await?[0] == "view").then_some(()))).await?;
+        println!("e2e: people: the mouse is asked for by {}", self.page.ask(ASKED).await?);
+        Ok(())
     }
 
     /// Does what is asked for, once.

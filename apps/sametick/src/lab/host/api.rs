@@ -1,7 +1,7 @@
 //! What a participant's page asks for: a seat, what to show, where to play. It knows a code or a secret, and learns
 //! nothing of any other seat.
 
-use super::desk::{Answer, Desk, Errors, object, text};
+use super::desk::{Answer, Desk, Errors, Grip, object, text};
 use super::state::{Told, Trouble, unix_ms};
 use super::table::lock;
 use crate::page::digits;
@@ -57,11 +57,13 @@ pub(super) fn seat(desk: &Desk, seat: SeatId) -> Answer {
     let mut state = lock(&desk.state);
     state.touch(seat)?;
     let now_ms = unix_ms();
-    let stage = state.study.stage(seat, now_ms);
+    let stage = state.stage(seat, now_ms);
     state.study.note_shown(seat, &stage, now_ms);
     let mut shown = shown(desk, &stage, now_ms);
     if stage == Stage::Calibration {
         shown["floor_ms"] = desk.calibration.floor_ms(seat.0.into()).into();
+        let Grip { sensitivity, invert, keys } = desk.grip(&state, seat);
+        shown["hand"] = json!({ "sensitivity": sensitivity, "invert": invert, "keys": keys });
     }
     Ok(shown)
 }
@@ -105,7 +107,7 @@ pub(super) fn act(desk: &Desk, seat: SeatId, body: &Value) -> Answer {
         desk.stop_table(&mut state, group, "somebody does not take part any more");
     }
     let now_ms = unix_ms();
-    let stage = state.study.stage(seat, now_ms);
+    let stage = state.stage(seat, now_ms);
     state.study.note_shown(seat, &stage, now_ms);
     Ok(shown(desk, &stage, now_ms))
 }
@@ -150,9 +152,9 @@ pub(super) fn telemetry(desk: &Desk, seat: SeatId, body: Value) -> Answer {
 pub(super) fn session(desk: &Desk, seat: SeatId) -> Answer {
     let mut state = lock(&desk.state);
     state.touch(seat)?;
-    let hand = state.study.calibration(seat).map(|found| (found.sensitivity, found.invert));
+    let hand = &desk.grip(&state, seat);
     match state.study.stage(seat, unix_ms()) {
-        Stage::Calibration => Ok(desk.calibration_session(seat)),
+        Stage::Calibration => Ok(desk.calibration_session(seat, hand)),
         Stage::Play { .. } => {
             let group = state.study.group_of(seat).unwrap_or_default();
             let running = state.running.get(&group);

@@ -17,8 +17,8 @@ use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use sametick::Peer;
 use sametick::secure::{Limiter, Quota, SystemRandom};
-use sametick_lab::Wish;
 use sametick_lab::people::SeatId;
+use sametick_lab::{Controls, Wish};
 use sametick_links::web::{Door, Remote};
 use sametick_links::{Clock, peer_at};
 use serde_json::{Map, Value, json};
@@ -79,9 +79,32 @@ pub(super) struct Desk {
     pub(super) tables: Vec<Table>,
     pub(super) calibration: Calibration,
     pub(super) logins: Logins,
+    /// Whose hands play with what, and with which keys.
+    pub(super) controls: Controls,
+}
+
+/// How a participant's hand is on the page: what it was calibrated with, else what the file says.
+pub(super) struct Grip {
+    pub(super) sensitivity: Option<f64>,
+    pub(super) invert: Option<bool>,
+    pub(super) keys: String,
 }
 
 impl Desk {
+    pub(super) fn grip(&self, state: &State, seat: SeatId) -> Grip {
+        let keys = self.controls.key_list();
+        if let Some(found) = state.study.calibration(seat) {
+            let (sensitivity, invert) = (Some(found.sensitivity), Some(found.invert));
+            return Grip { sensitivity, invert, keys };
+        }
+        let hand = self.controls.hand(seat.0);
+        Grip {
+            sensitivity: hand.and_then(|hand| hand.sensitivity),
+            invert: hand.map(|hand| hand.is_inverted),
+            keys,
+        }
+    }
+
     /// The table of a group.
     pub(super) fn table(&self, group: u32) -> Option<&Table> {
         self.tables.get((group as usize).wrapping_sub(1))
@@ -96,15 +119,15 @@ impl Desk {
         }
     }
 
-    pub(super) fn calibration_session(&self, seat: SeatId) -> Value {
-        session::of_calibration(&self.calibration, seat)
+    pub(super) fn calibration_session(&self, seat: SeatId, hand: &Grip) -> Value {
+        session::of_calibration(&self.calibration, seat, hand)
     }
 
     pub(super) fn trial_session(
         &self,
         running: &Running,
         seat: SeatId,
-        hand: Option<(f64, bool)>,
+        hand: &Grip,
     ) -> Option<Value> {
         session::of_trial(self.table(running.start.group)?, running, seat, hand)
     }

@@ -1,6 +1,7 @@
 //! What a page must know to play: roads, a token, and what the game is; as `/session.json` says it, for one seat.
 
 use super::calibration::Calibration;
+use super::desk::Grip;
 use super::state::Running;
 use super::table::Table;
 use crate::page::{digits, from_network};
@@ -31,7 +32,7 @@ fn common(door: &Door, udp: SocketAddr, key: &TokenKey, seat: SeatId) -> Value {
     })
 }
 
-pub(super) fn of_calibration(table: &Calibration, seat: SeatId) -> Value {
+pub(super) fn of_calibration(table: &Calibration, seat: SeatId, hand: &Grip) -> Value {
     let mut session = common(&table.door, table.udp, &table.key, seat);
     session["server"] = "calibration".into();
     let tick_rate = 1.0 / table.rates.tick_length.as_seconds_f64();
@@ -53,12 +54,14 @@ pub(super) fn of_calibration(table: &Calibration, seat: SeatId) -> Value {
         "frame_rate": null,
         "frame_delay": 0,
         "input_delay": 0.0,
+        "field_of_view": null,
         "model": table.model,
         "interpolation": null,
         "smoothing_ms": null,
         "is_calibration": true,
-        "sensitivity": null,
-        "invert": null,
+        "sensitivity": hand.sensitivity,
+        "invert": hand.invert,
+        "keys": hand.keys,
     });
     session
 }
@@ -67,7 +70,7 @@ pub(super) fn of_trial(
     table: &Table,
     running: &Running,
     seat: SeatId,
-    hand: Option<(f64, bool)>,
+    hand: &Grip,
 ) -> Option<Value> {
     let player = running.player_of(seat)?;
     let (start, settings) = (&running.start, &running.start.trial.settings);
@@ -100,17 +103,23 @@ pub(super) fn of_trial(
         session["matches"][0]["warm_up"] = settings.number("warm_up").into();
         session["matches"][0]["pause_seconds"] = running.pause_seconds.into();
     }
+    if running.held_for > 0 {
+        session["matches"][0]["held_for"] = running.held_for.into();
+        session["matches"][0]["pause_seconds"] = running.pause_seconds.into();
+    }
     let number = |name| settings.number_of(player, name);
     session["lab"] = json!({
         "frame_rate": number("frame_rate"),
         "frame_delay": number("frame_delay").unwrap_or(0.0),
         "input_delay": number("input_delay").unwrap_or(0.0),
+        "field_of_view": number("field_of_view"),
         "model": settings.text("model"),
         "interpolation": number("interpolation"),
         "smoothing_ms": number("smoothing"),
         "is_calibration": false,
-        "sensitivity": hand.map(|(sensitivity, _)| sensitivity),
-        "invert": hand.map(|(_, invert)| invert),
+        "sensitivity": hand.sensitivity,
+        "invert": hand.invert,
+        "keys": hand.keys,
     });
     Some(session)
 }

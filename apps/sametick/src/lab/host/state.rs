@@ -3,7 +3,7 @@
 
 use super::table::unix_us;
 use sametick::secure::TokenKey;
-use sametick_lab::people::{Event, EventKind, Refusal, SeatId, Start, Study};
+use sametick_lab::people::{Event, EventKind, Refusal, SeatId, Stage, Start, Study};
 use sametick_lab::{Achieved, Log, LogError};
 use serde::Deserialize;
 use std::collections::{BTreeMap, VecDeque};
@@ -51,6 +51,8 @@ pub(super) struct Life {
     pub(super) told: Option<Told>,
     /// Of its last trial.
     pub(super) flags: Vec<String>,
+    /// Whether its page was told that it is over.
+    is_thanked: bool,
 }
 
 impl Life {
@@ -73,6 +75,8 @@ pub(super) struct Running {
     pub(super) map_text: Option<String>,
     /// How long the game's rounds wait for their start.
     pub(super) pause_seconds: f64,
+    /// How many must be there for that; 0 if nobody is waited for.
+    pub(super) held_for: u16,
     /// What the experimenter changed in it, in words.
     pub(super) changed: Vec<String>,
     /// By seat and second: what the server saw of lines.
@@ -216,6 +220,24 @@ impl State {
     pub(super) fn is_living(&mut self, seat: SeatId) -> bool {
         let seen_at = self.life(seat).and_then(|life| life.seen_at);
         seen_at.is_some_and(|at| at.elapsed() < SILENT_MAX)
+    }
+
+    /// What a page is told to show; the last thing is remembered.
+    pub(super) fn stage(&mut self, seat: SeatId, now_ms: u64) -> Stage {
+        let stage = self.study.stage(seat, now_ms);
+        if let Some(life) = self.life(seat) {
+            life.is_thanked = matches!(stage, Stage::Thanks { .. });
+        }
+        stage
+    }
+
+    /// Whether every page that is still there was told that it is over.
+    pub(super) fn is_everyone_thanked(&mut self) -> bool {
+        let seats: Vec<SeatId> = self.study.seats().collect();
+        seats.into_iter().all(|seat| {
+            let is_there = self.study.is_here(seat) && self.is_living(seat);
+            !is_there || self.life(seat).is_none_or(|life| life.is_thanked)
+        })
     }
 
     /// For so long nobody could be heard, for this was being written to: pages are not silent by that.

@@ -160,7 +160,7 @@ impl Playing {
 
     fn play(&self, order: Order, doors: &Doors) -> Result<Ended, String> {
         let Order { group, trial, people, key, foreperiod, .. } = order;
-        live_ground(&trial, &self.library)?;
+        live_ground(&trial, &self.library, foreperiod)?;
         let players = trial.settings.players() as usize;
         let seats: Vec<usize> = people.iter().map(|person| person.player as usize).collect();
         // The line's chance is the trial's, as in virtual time.
@@ -175,10 +175,11 @@ impl Playing {
             },
             token: Box::new(move |id| tokens::token(Some(&key), id, &mut SystemRandom::new())),
             random: Box::new(SystemRandom::new()),
+            foreperiod,
         };
         let mut watch = Watcher { playing: self, group };
         let (carrier, library) = (Box::new(carrier), &self.library);
-        play_live(&trial, library, carrier, &people, door, foreperiod, &mut watch)
+        play_live(&trial, library, carrier, &people, door, &mut watch)
     }
 }
 
