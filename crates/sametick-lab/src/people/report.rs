@@ -341,6 +341,7 @@ fn climbs(log: &Log, experiment: &Experiment, people: &People) -> Result<String,
             number(stairs.threshold(staircase)),
             stairs.steps.len().to_string(),
             stairs.reversals(staircase).len().to_string(),
+            stairs.at_ends(staircase).to_string(),
             if *is_left_out { "left out" } else { "" }.to_owned(),
         ]);
     }
@@ -358,7 +359,8 @@ fn climbs(log: &Log, experiment: &Experiment, people: &People) -> Result<String,
             track::CAPTION
         );
     }
-    let heads = ["participant", "condition", "threshold", "trials", "reversals", ""];
+    let ends = "trials at the least or the most";
+    let heads = ["participant", "condition", "threshold", "trials", "reversals", ends, ""];
     Ok(format!("{text}<details><summary>one by one</summary>{}</details>\n", table(&heads, &found)))
 }
 
