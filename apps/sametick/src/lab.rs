@@ -11,6 +11,7 @@ mod sockets;
 use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
 use clap::{Args, Subcommand, ValueEnum, value_parser};
+use sametick_lab::people::{Design, People};
 use sametick_lab::{
     Experiment, Format, How, Log, NewCarrier, Outcome, Plan, Progress, Session, Simulated, compare,
     figure, metrics_table, outcomes, read_plan, report_with, run, settings_table, starting_file,
@@ -269,6 +270,9 @@ fn cores() -> usize {
 
 fn check(file: &Path) -> anyhow::Result<()> {
     let (experiment, plan) = read(file, false)?;
+    if let Some(what) = experiment.people.as_ref().and_then(People::unwritten) {
+        bail!("{}: {what}", file.display());
+    }
     let mut text = format!("{}\n", experiment.question);
     let sums: Vec<String> =
         experiment.sessions.iter().map(|session| sum(&experiment, session)).collect();
@@ -287,8 +291,12 @@ fn check(file: &Path) -> anyhow::Result<()> {
     }
     let most = experiment.sessions.iter().map(|session| session.conditions.len()).max();
     let rows = experiment.order.rows(most.unwrap_or(1));
-    if rows > 1 && !(experiment.participants as usize).is_multiple_of(rows) {
-        text += &format!("not balanced: this order wants a multiple of {rows} participants\n");
+    let people = experiment.people.as_ref();
+    let is_met = people.is_none_or(|people| people.design == Design::Within);
+    if is_met && rows > 1 && !(experiment.participants as usize).is_multiple_of(rows) {
+        let is_grouped = people.is_some_and(|people| people.group > 1);
+        let of = if is_grouped { "groups" } else { "participants" };
+        text += &format!("not balanced: this order wants a multiple of {rows} {of}\n");
     }
     const SHOWN: usize = 24;
     for condition in plan.conditions.iter().take(SHOWN) {
@@ -302,7 +310,11 @@ fn check(file: &Path) -> anyhow::Result<()> {
     }
     text += &format!("{} expectations\n", experiment.expectations.len());
     for program in experiment.programs() {
-        text += &format!("runs {}, with --programs\n", program.join(" "));
+        let who = match experiment.people {
+            Some(_) => "lab run --programs; where people play, programs are not run",
+            None => "--programs",
+        };
+        text += &format!("runs {}, with {who}\n", program.join(" "));
     }
     crate::print(&text)
 }

@@ -391,3 +391,41 @@ fn a_doubtful_shot_of_a_report_is_found_in_the_recording_that_it_links_to() {
     let one = std::fs::read(folder.0.join("trial-1.sametick")).expect("a recording");
     assert_eq!(one, std::fs::read(folder.0.join(file)).expect("a recording"));
 }
+
+const STUDY: &str = r#"
+question = "Who notices?"
+[settings]
+map = "corners"
+duration = "1 s"
+[people]
+consent = "One round."
+"#;
+
+#[test]
+fn a_study_that_is_refused_leaves_nothing_behind() {
+    let folder = Folder::new("refused");
+    folder.write("study.toml", STUDY);
+    let asks = STUDY.replace("One round.", "Say here what participants agree to.");
+    folder.write("imported.toml", &asks);
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let page = taken.local_addr().expect("an address").to_string();
+    let refused: [(&[&str], &str); 6] = [
+        (&["host", "study.toml", "--db", "nowhere/at/all.db"], "there is no folder nowhere/at"),
+        (&["host", "study.toml", "--db", "imported.toml"], "is no log"),
+        (&["host", "study.toml", "--page", &page], "--page"),
+        (&["host", "imported.toml"], "`consent` is still the importer's"),
+        (&["check", "imported.toml"], "`consent` is still the importer's"),
+        (&["attend", "https://lab.example.org/lab.html#ABC"], "http:// only"),
+    ];
+    for (arguments, why) in refused {
+        let output = folder.lab(arguments);
+        assert!(!output.status.success(), "{arguments:?}");
+        assert!(error(&output).contains(why), "{arguments:?}: {}", error(&output));
+        let there = std::fs::read_dir(&folder.0).expect("a folder");
+        let mut names: Vec<_> = there.map(|one| one.expect("a name").file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["imported.toml", "study.toml"], "{arguments:?}");
+    }
+    let checked = out(&folder.lab(&["check", "study.toml"]));
+    assert!(checked.contains("each meets all conditions: 1 trial, about 1 minute\n"), "{checked}");
+}

@@ -114,6 +114,11 @@ impl Analysis {
         self.trials.len()
     }
 
+    /// The condition, from 0, and the unit of a trial that counts.
+    pub(crate) fn place_of(&self, trial: u32) -> Option<(usize, u32)> {
+        self.trials.get(&trial).copied()
+    }
+
     /// The names of all factors, in alphabetical order.
     pub fn factors(&self) -> Vec<String> {
         let names: BTreeSet<&String> =

@@ -146,7 +146,8 @@ impl AnyFile {
         path: &Path,
         load: &mut dyn FnMut(&Path) -> Result<String, String>,
     ) -> Result<Self, WrongAny> {
-        let mut reading = Reading { load, files: Vec::new(), remarks: Vec::new(), values: 0 };
+        let mut reading =
+            Reading { load, files: Vec::new(), open: Vec::new(), remarks: Vec::new(), values: 0 };
         let text = (reading.load)(path).map_err(|what| WrongAny {
             file: path.to_owned(),
             wrong: Wrong { line: 0, column: 0, what: format!("cannot be read: {what}") },
@@ -170,6 +171,8 @@ impl AnyFile {
 struct Reading<'a> {
     load: &'a mut dyn FnMut(&Path) -> Result<String, String>,
     files: Vec<PathBuf>,
+    /// Those that are being read, each brought in by the one before.
+    open: Vec<PathBuf>,
     remarks: Vec<(Place, String)>,
     values: usize,
 }
@@ -178,6 +181,7 @@ impl Reading<'_> {
     fn file(&mut self, path: &Path, text: &str, depth: usize) -> Result<Any, WrongAny> {
         let file = u16::try_from(self.files.len()).unwrap_or(u16::MAX);
         self.files.push(path.to_owned());
+        self.open.push(path.to_owned());
         let mut words = Words { text, file, next: 0, at: Place { file, line: 1, column: 1 } };
         let wrong = |wrong| WrongAny { file: path.to_owned(), wrong };
         if text.len() > ANY_BYTES_MAX {
@@ -361,10 +365,15 @@ impl Reading<'_> {
             return Err(wrong(words.wrong_at(at, what)));
         }
         let other = path.parent().unwrap_or_else(|| Path::new("")).join(&name);
+        if self.open.contains(&other) {
+            return Err(wrong(words.wrong_at(at, format!("{name:?} brings in itself"))));
+        }
         let text = (self.load)(&other).map_err(|what| {
             wrong(words.wrong_at(at, format!("{name:?} cannot be brought in: {what}")))
         })?;
-        self.file(&other, &text, depth + 1)
+        let value = self.file(&other, &text, depth + 1)?;
+        self.open.pop();
+        Ok(value)
     }
 }
 

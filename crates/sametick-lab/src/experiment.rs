@@ -282,7 +282,11 @@ impl Experiment {
         let expectations = source.heed(scan.tables("expect"));
         self.expectations = expectations.iter().filter_map(Expectation::read).collect();
         if let Some(table) = source.heed(scan.table("people")) {
-            source.heed(People::read(&table, self));
+            People::read(&table, self);
+            // Who meets conditions is to meet them in an order of its own; other orders are said.
+            if scan.get("order").is_none() {
+                self.order = Order::Williams;
+            }
         }
         scan.finish();
     }

@@ -14,6 +14,7 @@ use crate::targets::NamedTarget;
 use crate::value::{Kind, Plain, Value};
 use crate::wrong::{Wrong, near};
 use others::Others;
+pub(crate) use questions::CONSENT;
 use std::fmt::Write as _;
 
 /// What became of something that a file says.
@@ -315,7 +316,10 @@ impl<'a> Import<'a> {
             pending: Vec::new(),
         };
         for (at, remark) in &file.remarks {
-            import.note(*at, "", Fate::Approximated, remark.clone());
+            // A remark on a key begins with it.
+            let key = remark.strip_prefix('`').and_then(|rest| rest.split_once('`'));
+            let key = key.map_or("the file".to_owned(), |(key, _)| format!("{key}, again"));
+            import.note(*at, &key, Fate::Approximated, remark.clone());
         }
         import
     }
@@ -352,6 +356,9 @@ impl<'a> Import<'a> {
             line(&mut text, "order", "\"shuffled\"");
             let what = "all conditions and trials are shuffled, by the experiment's seed";
             self.note(session.at, "sessions[].randomizeTaskOrder", Fate::Approximated, what);
+        } else {
+            // Unsaid is another order where people play.
+            line(&mut text, "order", "\"as_written\"");
         }
         text += "\n[settings]\n";
         line(&mut text, "mode", "\"targets\"");
@@ -538,6 +545,11 @@ impl<'a> Import<'a> {
         let Some(number) = value.number().filter(|number| !number.is_nan()) else {
             return Err(self.wrong(value.at, format!("`{key}` is a number")));
         };
+        if number < 0.0 {
+            return Err(
+                self.wrong(value.at, format!("`{key}` is {}: it cannot be below 0", Plain(number)))
+            );
+        }
         let name = setting.rsplit('.').next().unwrap_or(setting);
         let Some(row) = settings::find(name) else { return Ok(()) };
         let wanted = number * times;

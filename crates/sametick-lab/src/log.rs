@@ -1,11 +1,13 @@
 //! The log: one SQLite file. Trials are written whole, each in one transaction, by a thread of its own.
 
+mod opening;
 mod targets;
 
 use crate::experiment::Experiment;
 use crate::plan::{Plan, Trial};
 use crate::rows::{ShotRow, TrialLog};
 use crate::schema::{SCHEMA_VERSION, TABLES, Table, views};
+use opening::{is_shut, lock, lock_path};
 use rusqlite::types::Value as Cell;
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 use std::collections::BTreeSet;
@@ -57,7 +59,26 @@ impl Log {
     /// Opens a log to write an experiment's trials to; makes it if there is none. One that holds another experiment, or
     /// is written to by another lab, is refused.
     pub fn write(path: &Path, experiment: &Experiment, plan: &Plan) -> Result<Self, LogError> {
-        let lock = lock(path)?;
+        let (lock_path, is_new) = (lock_path(path), !path.exists());
+        let was_locked = lock_path.exists();
+        let lock = lock(&lock_path, path)?;
+        let opened = Self::open(path, lock, experiment, plan);
+        if opened.is_err() && !was_locked {
+            // Whoever is refused leaves nothing behind; what cannot be removed does no harm.
+            let _ = std::fs::remove_file(lock_path);
+            if is_new {
+                let _ = std::fs::remove_file(path);
+            }
+        }
+        opened
+    }
+
+    fn open(
+        path: &Path,
+        lock: File,
+        experiment: &Experiment,
+        plan: &Plan,
+    ) -> Result<Self, LogError> {
         let connection = Connection::open(path)
             .map_err(|error| LogError(format!("{} cannot be opened: {error}", path.display())))?;
         let path = path.to_owned();
@@ -81,7 +102,13 @@ impl Log {
                     (false, true) => "an experiment of full size, run without --quick",
                     _ => "another experiment, or this one before it was changed",
                 };
-                return Err(LogError(format!("{path} holds {held}: choose another file with -o")));
+                // `lab run` takes studies with people too, for a pilot of bots.
+                let option = match experiment.people {
+                    Some(_) => "--db (of lab run, -o)",
+                    None => "-o",
+                };
+                let what = format!("{path} holds {held}: choose another file with {option}");
+                return Err(LogError(what));
             }
         }
         log.connection.pragma_update(None, "journal_mode", "WAL")?;
@@ -100,6 +127,13 @@ impl Log {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags).map_err(|error| odd(&error))?;
         let log = Self { connection, path: path.to_owned(), _lock: None };
+        let log =
+            match log.connection.query_row("SELECT COUNT(*) FROM sqlite_schema", [], |_| Ok(())) {
+                Err(error) if is_shut(&error) => {
+                    Self::read_as_it_is(path).map_err(|error| odd(&error))?
+                }
+                _ => log,
+            };
         log.check()?;
         Ok(log)
     }
@@ -198,7 +232,9 @@ impl Log {
         let people = "SELECT COUNT(*) FROM event";
         if self.connection.query_row(people, [], |row| row.get::<_, i64>(0))? > 0 {
             let path = self.path.display();
-            return Err(LogError(format!("people play in {path}: choose another file with -o")));
+            return Err(LogError(format!(
+                "people play in {path}: choose another file with -o or --db"
+            )));
         }
         let sql = "SELECT COUNT(*) FROM trial WHERE is_virtual = ?1";
         let others: i64 = self.connection.query_row(sql, [is_real_time], |row| row.get(0))?;
@@ -208,7 +244,9 @@ impl Log {
         );
         match others {
             0 => Ok(()),
-            _ => Err(LogError(format!("{path} was played {held}: choose another file with -o"))),
+            _ => Err(LogError(format!(
+                "{path} was played {held}: choose another file with -o or --db"
+            ))),
         }
     }
 
@@ -222,7 +260,8 @@ impl Log {
         let clock = if real > 0 { " --real-time" } else { "" };
         let path = self.path.file_name().unwrap_or_default().to_string_lossy();
         if !self.codes()?.is_empty() {
-            return Ok(format!("sametick lab host {file} --db {path}"));
+            // This one is finished, or is somebody's already: it is run again into another.
+            return Ok(format!("sametick lab host {file} --db again.db"));
         }
         Ok(format!("sametick lab run {file}{quick}{clock} -o {path}"))
     }
@@ -572,20 +611,6 @@ impl Log {
             }
         }
         self.connection.execute_batch("COMMIT")
-    }
-}
-
-fn lock(path: &Path) -> Result<File, LogError> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".lock");
-    let file = File::create(&name)
-        .map_err(|error| LogError(format!("{} cannot be written: {error}", path.display())))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(_) => {
-            let path = path.display();
-            Err(LogError(format!("another lab is writing {path}: wait for it, or stop it")))
-        }
     }
 }
 

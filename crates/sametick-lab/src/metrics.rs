@@ -85,6 +85,17 @@ macro_rules! page {
     };
 }
 
+/// What only our own clients count: where people play, their pages do not, and a 0 would be no measurement.
+macro_rules! clients {
+    ($number:literal) => {
+        concat!(
+            "SELECT trial, ",
+            $number,
+            " FROM second WHERE player > 0 AND trial NOT IN (SELECT trial FROM sitting) GROUP BY trial"
+        )
+    };
+}
+
 /// Every metric but ratings, of which a file has as many as it asks for. A new one is a row here.
 pub const METRICS: &[Metric] = &[
     Metric {
@@ -262,10 +273,11 @@ pub const METRICS: &[Metric] = &[
     Metric {
         name: "corrections",
         unit: "1/min",
-        help: "How often a snapshot moved a player from where it had predicted itself.",
+        help: "How often a snapshot moved a player from where it had predicted itself; of bots alone, as are the next \
+            ones: people's pages do not count it.",
         sql: "SELECT t.trial, SUM(s.corrections) * 60000.0 / t.duration_ms / (SELECT COUNT(*) FROM player p \
             WHERE p.trial = t.trial AND p.player > 0) FROM trial t JOIN second s USING (trial) WHERE s.player \
-            > 0 GROUP BY t.trial",
+            > 0 AND t.trial NOT IN (SELECT trial FROM sitting) GROUP BY t.trial",
     },
     Metric {
         name: "correction_size",
@@ -277,25 +289,25 @@ pub const METRICS: &[Metric] = &[
         name: "repredicted",
         unit: "1/s",
         help: "Ticks that a player's machine stepped again, a second.",
-        sql: "SELECT trial, AVG(repredicted) FROM second WHERE player > 0 GROUP BY trial",
+        sql: clients!("AVG(repredicted)"),
     },
     Metric {
         name: "repredicted_entities",
         unit: "1/s",
         help: "The same, times the entities that there were to step.",
-        sql: "SELECT trial, AVG(repredicted_entities) FROM second WHERE player > 0 GROUP BY trial",
+        sql: clients!("AVG(repredicted_entities)"),
     },
     Metric {
         name: "late_commands",
         unit: "1/min",
         help: "Commands that came too late, of each player.",
-        sql: "SELECT trial, AVG(late_commands) * 60.0 FROM second WHERE player > 0 GROUP BY trial",
+        sql: clients!("AVG(late_commands) * 60.0"),
     },
     Metric {
         name: "stalled",
         unit: "ms/s",
         help: "How long a player's game stood still, a second.",
-        sql: "SELECT trial, AVG(stalled_ms) FROM second WHERE player > 0 GROUP BY trial",
+        sql: clients!("AVG(stalled_ms)"),
     },
     Metric {
         name: "server_out",
@@ -337,13 +349,13 @@ pub const METRICS: &[Metric] = &[
         name: "frame_bytes",
         unit: "B",
         help: "Bytes that a client sends in each of its frames.",
-        sql: "SELECT trial, SUM(bytes_out) * 1.0 / SUM(frames) FROM second WHERE player > 0 GROUP BY trial",
+        sql: clients!("SUM(bytes_out) * 1.0 / SUM(frames)"),
     },
     Metric {
         name: "frames",
         unit: "1/s",
-        help: "Frames of each client a second.",
-        sql: "SELECT trial, AVG(frames) FROM second WHERE player > 0 GROUP BY trial",
+        help: "Frames of each client a second; of people's pages the table telemetry has them.",
+        sql: clients!("AVG(frames)"),
     },
     Metric {
         name: "line_delay",
@@ -369,7 +381,8 @@ pub const METRICS: &[Metric] = &[
         unit: "ms",
         help: "The same, less what the line itself takes there and back.",
         sql: "SELECT s.trial, SUM(s.round_trip_ms) / SUM(s.round_trips) - 2 * (SELECT AVG(l.delay_ms) FROM line \
-            l WHERE l.trial = s.trial) FROM second s WHERE s.round_trips > 0 GROUP BY s.trial",
+            l WHERE l.trial = s.trial) FROM second s WHERE s.round_trips > 0 AND s.trial NOT IN (SELECT trial FROM \
+            sitting) GROUP BY s.trial",
     },
     Metric {
         name: "unfairness",

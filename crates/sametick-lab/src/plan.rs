@@ -298,7 +298,7 @@ impl Trial {
 }
 
 /// What holds in a trial: what is said further inside holds.
-fn settings(session: &Session, kind: &TrialKind, levels: &[Assignment]) -> Settings {
+pub(crate) fn settings(session: &Session, kind: &TrialKind, levels: &[Assignment]) -> Settings {
     let mut settings = Settings::default();
     let said = session.assignments.iter().chain(&kind.assignments);
     said.chain(levels).for_each(|one| settings.assign(one));

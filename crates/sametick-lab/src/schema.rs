@@ -1,7 +1,7 @@
 //! The tables of the log and the views on them, as text: what docs/lab.md and the codebook speak of.
 
 /// The version of the tables; a file of another one is refused.
-pub const SCHEMA_VERSION: i64 = 4;
+pub const SCHEMA_VERSION: i64 = 5;
 
 /// One table: its name, its columns with what they mean, and its key.
 pub(crate) struct Table {
@@ -415,7 +415,12 @@ pub(crate) const TABLES: &[Table] = &[
             ("options", TEXT, "what was to choose from, as JSON"),
             ("presented", TEXT, "the same in the order in which it was shown, as JSON"),
             ("answer", TEXT, "what was answered; empty if it was passed over"),
-            ("asked_us", "INTEGER!", "when it was answered, in microseconds since 1970"),
+            (
+                "shown_us",
+                "INTEGER!",
+                "when its page first had it, with all others of the same form; unknown if no host told it",
+            ),
+            ("answered_us", "INTEGER!", "when it was answered, in microseconds since 1970"),
         ],
         key: "trial, seat, ordinal",
     },

@@ -110,7 +110,10 @@ pub(crate) fn meant<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone
         Some((steps, name)) if steps <= 1 + name.len() / 4 => format!("did you mean `{name}`?"),
         _ => {
             let all: Vec<&str> = known.collect();
-            format!("known are {}", all.join(", "))
+            match all[..] {
+                [] => "there is none".to_owned(),
+                _ => format!("known are {}", all.join(", ")),
+            }
         }
     }
 }
@@ -153,6 +156,7 @@ mod tests {
         assert_eq!(meant("pnig", known.into_iter()), "did you mean `ping`?");
         assert_eq!(meant("jiter", known.into_iter()), "did you mean `jitter`?");
         assert_eq!(meant("weather", known.into_iter()), "known are ping, loss, jitter");
+        assert_eq!(meant("ping", [].into_iter()), "there is none");
         assert_eq!(distance("kitten", "sitting"), 3);
     }
 

@@ -255,6 +255,23 @@ fn users_states_and_keys_become_hands_orders_and_keys() {
 }
 
 #[test]
+fn a_file_of_users_that_says_who_is_there_is_one_of_users_still() {
+    let users = "{ users = ({ id = \"anon\"; mouseDPI = 800; cmp360 = 30; turnScale = Vector2(1, -1); }); \
+                 currentUser = \"anon\"; frameRate = 1; frameRate = 2 }";
+    let imported = import_all(&[of(users)]).unwrap();
+    assert!(imported.file.contains("[[hand]]"), "{}", imported.file);
+    for key in ["users[0].mouseDPI", "users[0].cmp360", "currentUser"] {
+        assert_eq!(fate(&imported.mappings, key).fate, Fate::Mapped, "{key}");
+    }
+    assert!(
+        imported.mappings.iter().all(|one| !one.key.is_empty()),
+        "what is said again has its name"
+    );
+    let states = "{ currentUser = \"anon\"; users = ({ id = \"anon\" }) }";
+    assert_eq!(any_kind(&of(states)), Some(AnyKind::Status));
+}
+
+#[test]
 fn a_shuffled_order_of_sessions_is_another_for_each_participant() {
     let status = "{ randomizeSessionOrder = true, sessions = (first, second), users = ( { id = a }, { id = b } ) }";
     let imported = import_all(&[file("aim.Experiment.Any"), of(status)]).unwrap();

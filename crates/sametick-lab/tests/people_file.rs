@@ -47,6 +47,29 @@ const WRONG: &[(&str, &str)] = &[
         "line 6, column 1: what can be chosen? options = [\"yes\", \"no\"]",
     ),
     (
+        "[people]\nconsent = \"?\"\n[[people.question]]\nask = \"?\"\nkind = \"rating\"",
+        "line 6, column 1: a rating is numbers: options = [\"1\", \"2\", \"3\"]",
+    ),
+    (
+        "[people]\nconsent = \"?\"\n[[people.exclude]]\nrule = \"rating < 3\"\nreason = \"?\"",
+        "line 7, column 8: nobody is asked for `rating`: no question after trials is a rating",
+    ),
+    (
+        "[people]\nconsent = \"?\"\n[people.staircase]\nsetting = \"ping\"\nstart = \"50 ms\"\nstep = \"10 ms\"\n\
+         least = \"0 ms\"\nmost = \"90 ms\"\ncorrect = \"hit\"\nreversals = 1",
+        "line 13, column 13: `reversals` is 4 at least: the threshold leaves out the first two and wants two more",
+    ),
+    (
+        "[people]\nconsent = \"?\"\n[people.staircase]\nsetting = \"ping\"\nstart = \"50 ms\"\nstep = \"10 ms\"\n\
+         least = \"0 ms\"\nmost = \"90 ms\"\ncorrect = \"hit\"\nreversals = 8",
+        "line 13, column 13: 8 reversals take 13 trials at least, and there are 1: repetitions = 26",
+    ),
+    (
+        "[people]\nconsent = \"?\"\n[people.staircase]\nsetting = \"duration\"\nstart = \"1 s\"\nstep = \"10 ms\"\n\
+         least = \"20 ms\"\nmost = \"2 s\"\ncorrect = \"hit\"",
+        "line 6, column 1: it comes to 20 ms: `duration` is at least 100 ms",
+    ),
+    (
         "[people]\nconsent = \"?\"\n[[people.question]]\nask = \"?\"\nkind = \"rating\"\noptions = [\"low\", \"high\"]",
         "line 6, column 1: a rating is numbers: options = [\"1\", \"2\", \"3\"]",
     ),
@@ -127,8 +150,7 @@ fn the_starting_file_is_explained() {
     let plan = Plan::new(&experiment).expect("it can be played");
     let words = experiment.people.as_ref().expect("people").explain(&experiment, &plan);
     assert!(
-        words
-            .starts_with("people: 12, one at a table\n  each group meets all conditions: 7 trials"),
+        words.starts_with("people: 12, one at a table\n  each meets all conditions: 7 trials"),
         "{words}"
     );
     assert!(words.contains("left out: trials with frame_ms_95 > 40 (slow computer)"), "{words}");
@@ -141,10 +163,74 @@ fn the_starting_file_is_explained() {
         .map(|line| format!("{}\n", line.strip_prefix("# ").unwrap_or(line)))
         .collect();
     let text = text.replace("[factors]\nping = [\"50 ms\", \"100 ms\", \"200 ms\"]", "");
-    let text = text.replace("over = \"ping\"", "");
+    let text = text.replace("over = \"ping\"", "").replace("repetitions = 2 ", "repetitions = 40 ");
     let text = format!("{}{shown}", &text[..text.find("# A staircase").expect("a staircase")]);
     let experiment = Experiment::read(&text, ".".as_ref(), false).expect("it is read");
     let words = experiment.people.as_ref().expect("people");
     let words = words.explain(&experiment, &Plan::new(&experiment).expect("it can be played"));
     assert!(words.contains("staircase on ping: from 200 ms in steps of 20 ms"), "{words}");
+}
+
+/// About as many mistakes as keys.
+const MANY: &str = r#"question = "x"
+participants = 3
+[people]
+group = 2
+role = ["a"]
+roles = ["a"]
+design = "mixed"
+tolerance = "10"
+break_every = 0
+foreperiod = ["3 s", "1 s"]
+[[people.question]]
+ask = ""
+kind = "likert"
+after = "round"
+[[people.question]]
+kind = "rating"
+options = ["bad", "good"]
+[[people.question]]
+ask = "x"
+kind = "choice"
+options = ["a", "a"]
+[[people.question]]
+ask = "x"
+kind = "text"
+options = ["a"]
+[[people.exclude]]
+rule = "framems > 3"
+[people.staircase]
+setting = "pong"
+up = 0
+"#;
+
+#[test]
+fn all_mistakes_of_people_are_told_at_once() {
+    let wrongs = Experiment::check(MANY, ".".as_ref(), false).expect_err("it is wrong");
+    let lines: Vec<usize> = wrongs.all.iter().map(|wrong| wrong.line).collect();
+    let expected = [3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 15, 15, 21, 22, 26, 27, 29, 30];
+    assert_eq!(lines, expected, "{}", wrongs.told("many.toml"));
+}
+
+#[test]
+fn an_order_that_nobody_said_is_a_square_and_what_is_not_balanced_is_said() {
+    let file = |order: &str| {
+        format!(
+            "question = \"?\"\nparticipants = 4\n{order}\n[factors]\nping = [\"40 ms\", \"80 ms\"]\n\
+             [people]\nconsent = \"?\""
+        )
+    };
+    let met = |order: &str| {
+        let experiment = Experiment::read(&file(order), ".".as_ref(), false).expect("it is read");
+        let plan = Plan::new(&experiment).expect("it can be played");
+        let words = experiment.people.as_ref().expect("people").explain(&experiment, &plan);
+        let all: Vec<usize> = plan.trials.iter().map(|trial| trial.condition).collect();
+        (all, words)
+    };
+    let (all, words) = met("");
+    assert_eq!(all, [0, 1, 1, 0, 0, 1, 1, 0]);
+    assert!(words.contains("order: williams"), "{words}");
+    let (all, words) = met("order = \"as_written\"");
+    assert_eq!(all, [0, 1, 0, 1, 0, 1, 0, 1]);
+    assert!(words.contains("order: as_written, the same for all: not balanced"), "{words}");
 }

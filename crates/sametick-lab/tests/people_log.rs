@@ -230,6 +230,13 @@ fn exclusions_flags_answers_and_what_was_achieved_are_in_the_report() {
     assert_eq!(said, [(false, "slow computer"), (true, "looked elsewhere")]);
     assert_eq!(Analysis::new(log).expect("an analysis").trials(), 16 - 1 - 4);
     let page = report(log, &log.command().expect("a command")).expect("a report");
+    // What pages do not measure is not told as 0.
+    for name in
+        ["frames", "frame_bytes", "repredicted", "corrections", "stalled", "round_trip_extra"]
+    {
+        let metric = METRICS.iter().find(|metric| metric.name == name).expect(name);
+        assert!(metric.of_trials(&log.connection).expect(name).is_empty(), "{name}");
+    }
     for part in [
         "Yes: every line was within 10 ms and 2 % of what was asked.",
         "slow computer",
@@ -240,7 +247,7 @@ fn exclusions_flags_answers_and_what_was_achieved_are_in_the_report() {
         // Three participants are too few for that: Student's interval holds zero.
         "Rating did not clearly change from 4.",
         "3 participants",
-        "sametick lab host experiment.toml --db study.db",
+        "sametick lab host experiment.toml --db again.db",
         "DROP TABLE trial",
     ] {
         let body = page.split("<body>").nth(1).unwrap_or_default();
@@ -386,7 +393,7 @@ fn power_rises_with_participants_and_bad_names_are_told() {
     let found = power(log, "rating", "ping", &[2, 12]).expect("a power");
     assert_eq!((found.pilot, found.is_within), (4, true));
     assert!(found.difference < -2.0, "{found:?}");
-    assert_eq!(found.levels, ["40.0", "200.0"]);
+    assert_eq!(found.levels, ["40 ms", "200 ms"]);
     assert!(found.shares[1].1 > 0.99, "a large effect is found: {found:?}");
     // Two who answer alike find it, two who do not are Student's: that is every second study.
     assert!((0.4..0.6).contains(&found.shares[0].1), "{found:?}");
@@ -455,6 +462,40 @@ correct = "interval"
     // What the comparison was asked for is what the staircase said.
     let sql = "SELECT COUNT(DISTINCT s.asked_ms) FROM sitting s JOIN trial t USING (trial) WHERE t.name = 'comparison'";
     assert!(number(&played.log, sql) > 2.0, "levels differ");
+}
+
+#[test]
+fn what_was_changed_late_is_a_row_of_its_own_and_so_are_roles_and_the_machine_that_was_played_on() {
+    let folder = Folder::new("people-late");
+    let text = STUDY.replace("participants = 4", "participants = 2").replace(
+        "consent = \"Agree?\"",
+        "consent = \"Agree?\"\ngroup = 2\nroles = [\"peeker\", \"holder\"]\nswap = true",
+    );
+    let mut played = Played::begin(&folder, &text, "late.db");
+    while played.driver.finished.is_empty()
+        && number(&played.log, "SELECT COUNT(*) FROM trial") < 2.0
+    {
+        for seat in played.driver.study.seats() {
+            let _ = played.answer(seat) || played.driver.act(seat, 10.0);
+        }
+        for start in played.driver.study.due(played.driver.now_ms) {
+            played.play_one(&start);
+        }
+        played.keep_events();
+    }
+    let (setting, value) = ("loss".to_owned(), "5 %".to_owned());
+    played.driver.must(None, EventKind::Changed { group: None, setting, value });
+    played.finish();
+    // Somebody opens the link once more, on another machine; and once more before it is over, as old logs have it.
+    let sql = "INSERT INTO event SELECT MAX(number) + 1, MAX(at_us) + 1, 1, 'calibrated', \
+               '{\"floor_ms\": 0.25, \"width\": 1, \"height\": 1}', '' FROM event";
+    played.log.connection.execute(sql, []).expect("it is written");
+    let page = report(&played.log, "again").expect("a report");
+    let rows = |asked: &str| page.matches(asked).count();
+    assert_eq!(rows("<td>5<td>0<td>2</tr>"), 2, "two lines of each condition: {page}");
+    assert_eq!(rows("<td>-<td>0<td>2</tr>"), 2, "and two that were asked for nothing");
+    assert!(!page.contains("<td>0.25<td>"), "the floor is that of the machine that was played on");
+    assert!(page.contains("<h2>By role</h2>") && page.contains("<td>peeker<td>"), "{page}");
 }
 
 /// Each participant's staircase is drawn as it went: a mark for each of its trials, a ring for each reversal, a line.

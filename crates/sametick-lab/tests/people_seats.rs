@@ -133,3 +133,19 @@ fn who_declines_can_be_replaced_until_the_group_has_finished_something() {
     let now = driver.now_ms;
     assert_eq!(Driver::seen(&driver.folded_again(), now), Driver::seen(&driver.study, now));
 }
+
+#[test]
+fn a_finished_seat_is_thanked_on_any_machine_and_measured_only_if_it_plays_again() {
+    let mut driver = driver(PAIRS, 1);
+    driver.finish(30.0);
+    let (id, seat) = (SeatId(1), Some(SeatId(1)));
+    assert!(driver.study.is_over());
+    driver.must(seat, EventKind::Left);
+    driver.must(seat, EventKind::Claimed { secret_hash: "at home".to_owned() });
+    assert!(matches!(driver.study.stage(id, u64::MAX), Stage::Thanks { .. }));
+    let found = EventKind::Calibrated(Calibration::default());
+    assert!(!driver.apply(seat, found), "nothing is measured any more");
+    let trial = driver.finished[&1][0];
+    driver.must(None, EventKind::Repeated { group: 1, trial });
+    assert_eq!(driver.study.stage(id, u64::MAX), Stage::Calibration);
+}

@@ -61,8 +61,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         Some((base, code)) => (base, Some(code.to_owned())),
         None => (options.url.as_str(), None),
     };
-    if base.starts_with("https:") {
-        bail!("it goes over http:// only: host the study without --cert to try it");
+    if base.starts_with("https://") {
+        bail!("a participant without a screen goes over http:// only: open the link in a browser");
     }
     let code = options.code.clone().or(code);
     let code = code.context("a code is wanted: at the end of the link, or with --code")?;
@@ -181,13 +181,19 @@ impl Attending {
         let claim = json!({ "code": self.code });
         let begun = Instant::now();
         let claimed = loop {
-            match self.ask("/lab/claim", Some(&claim))? {
+            let answer = match self.ask("/lab/claim", Some(&claim)) {
+                Err(_) if stop.is_asked() => return Ok(self.done),
+                answer => answer?,
+            };
+            match answer {
                 (TOO_MANY, _) if !stop.is_asked() => std::thread::sleep(ASKS_EVERY),
                 // Whoever had the seat may be gone, which shows after some seconds.
                 (TAKEN, _) if !stop.is_asked() && begun.elapsed() < TAKEN_MAX => {
                     std::thread::sleep(ASKS_EVERY);
                 }
-                answer => break success("/lab/claim", answer)?,
+                // What was asked for last is told by who asked for the end.
+                _ if stop.is_asked() => return Ok(self.done),
+                answer => break success(answer)?,
             }
         };
         self.secret = claimed["secret"].as_str().unwrap_or_default().to_owned();
@@ -202,8 +208,12 @@ impl Attending {
                 }
                 Ok(answer) => {
                     heard_at = Instant::now();
-                    if self.step(&success("/lab/seat", answer)?)? {
-                        break;
+                    match success(answer).and_then(|shown| self.step(&shown)) {
+                        Ok(false) => {}
+                        Ok(true) => break,
+                        // A host that was stopped with it answers no more.
+                        Err(_) if stop.is_asked() => break,
+                        Err(error) => return Err(error),
                     }
                 }
                 Err(error) if heard_at.elapsed() > AWAY_MAX => return Err(error),
@@ -344,12 +354,12 @@ fn is_not_yet(status: u16) -> bool {
 }
 
 /// An answer that is no success is an error.
-fn success(path: &str, (status, value): (u16, Value)) -> anyhow::Result<Value> {
+fn success((status, value): (u16, Value)) -> anyhow::Result<Value> {
     if status == 200 {
         return Ok(value);
     }
     let what = value["error"].as_str().unwrap_or("no reason was given");
-    bail!("{path}: {what} ({status})")
+    bail!("the host says: {what} ({status})")
 }
 
 /// The address of a page's host.

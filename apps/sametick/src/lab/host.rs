@@ -21,7 +21,7 @@ use live::Logins;
 use sametick::Span;
 use sametick::secure::{Random, SystemRandom, TokenKey};
 use sametick_arena::map::MAPS;
-use sametick_lab::people::{EventKind, Study};
+use sametick_lab::people::{EventKind, People, Study};
 use sametick_lab::{
     Assignment, Library, LogError, Person, Plan, SETTINGS, Trial, Value, live_ground,
 };
@@ -76,6 +76,9 @@ pub(crate) struct Options {
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let stop = Stop::on_signals()?;
+    if !options.json {
+        eprintln!("opening {}: maps, doors and tables", options.file.display());
+    }
     let host = Host::open(options)?;
     crate::print(&host.greeting(options.json))?;
     host.run(&stop, options.once)
@@ -92,6 +95,8 @@ pub(crate) struct Host {
     library: Arc<Library>,
     recordings: PathBuf,
     database: PathBuf,
+    /// How many are planned; a staircase may need fewer.
+    trials: usize,
 }
 
 impl Host {
@@ -101,17 +106,20 @@ impl Host {
             let file = options.file.display();
             bail!("{file} has no table [people]: `sametick lab new --people` writes one");
         }
+        if let Some(what) = experiment.people.as_ref().and_then(People::unwritten) {
+            bail!("{}: {what}", options.file.display());
+        }
         let library = Arc::new(Library::new(&experiment.folder));
         for trial in &plan.trials {
             live_ground(trial, &library, Span::ZERO)
                 .map_err(|what| anyhow!("trial {}: {what}", trial.number))?;
         }
         let database = options.db.clone().unwrap_or_else(|| options.file.with_extension("db"));
-        let recordings = super::replays::recordings_of(&database);
-        std::fs::create_dir_all(&recordings)
-            .with_context(|| format!("cannot make {}", recordings.display()))?;
+        let folder = database.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+            bail!("there is no folder {}: make it, or choose another --db", folder.display());
+        }
         let (password, is_password_drawn) = password(options)?;
-        let state = resume(&experiment, &plan, &database)?;
         let desk: Waiting = Arc::new(OnceLock::new());
         let waiting = Arc::clone(&desk);
         let door = options.page.serve("lab.html", move |door| desk::router(waiting, door))?;
@@ -125,6 +133,12 @@ impl Host {
             let (udp, web) = doors.next()?;
             tables.push(Table::open(udp, web, Arc::clone(&library), tell.clone())?);
         }
+        // Written to last: what is refused until here leaves nothing behind.
+        let mut state = resume(&experiment, &plan, &database)?;
+        state.tells = !options.json;
+        let recordings = super::replays::recordings_of(&database);
+        std::fs::create_dir_all(&recordings)
+            .with_context(|| format!("cannot make {}", recordings.display()))?;
         let address = options.page.told(door.door());
         let opened = Desk {
             title: experiment.title.clone(),
@@ -148,6 +162,7 @@ impl Host {
             library,
             recordings,
             database,
+            trials: plan.trials.len(),
         })
     }
 
@@ -193,6 +208,8 @@ impl Host {
                     "codes": codes,
                     "links": links,
                     "table_ports": ports,
+                    "calibration_ports":
+                        [desk.calibration.door.page().port(), desk.calibration.udp.port()],
                     "database": self.database.display().to_string(),
                 })
             );
@@ -202,7 +219,9 @@ impl Host {
             text += &format!("password:     {}\n", self.password);
         }
         text += "participants, a link each:\n";
-        links.iter().for_each(|link| text += &format!("  {link}\n"));
+        for (number, link) in (1..).zip(&links) {
+            text += &format!("  P{number:02} {link}\n");
+        }
         text + &format!("log:          {}\n", self.database.display())
     }
 

@@ -40,7 +40,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
             write(&imported, &output)?;
             match options.json {
                 true => format!("{}\n", object(&imported.mappings, Some(&output))),
-                false => words(&imported.mappings) + &wrote(&output),
+                false => words(&imported.mappings) + &wrote(&imported, &output),
             }
         }
     };
@@ -76,7 +76,8 @@ fn all_of(file: &AnyFile, options: &Options) -> anyhow::Result<String> {
         }
         let output = folder.join(format!("{}.toml", file_name(&one.name)));
         write(&imported, &output)?;
-        text += &format!("\n{}\n{}{}", one.name, words(&imported.mappings), wrote(&output));
+        text +=
+            &format!("\n{}\n{}{}", one.name, words(&imported.mappings), wrote(&imported, &output));
         objects.push(object(&imported.mappings, Some(&output)));
     }
     let mut all = object(&mappings, None);
@@ -126,8 +127,12 @@ fn words(mappings: &[Mapping]) -> String {
     text
 }
 
-fn wrote(output: &Path) -> String {
-    format!("wrote {}: say in it what the question is\n", output.display())
+fn wrote(imported: &Imported, output: &Path) -> String {
+    let next = match imported.file.contains("\n[[session]]") {
+        true => "say in it what the question is",
+        false => "put it into the file of an experiment",
+    };
+    format!("wrote {}: {next}\n", output.display())
 }
 
 fn object(mappings: &[Mapping], output: Option<&Path>) -> Value {

@@ -3,12 +3,14 @@
 use anyhow::anyhow;
 use clap::Args;
 use sametick_lab::Log;
-use sametick_lab::people::{Power, power};
+use sametick_lab::people::{PARTICIPANTS_MAX, Power, power};
 use serde_json::json;
 use std::path::PathBuf;
 
 /// What most studies are planned for.
 const USUAL_SHARE: f64 = 0.8;
+/// Of fewer it is said how little they tell.
+const SMALL_PILOT: usize = 10;
 /// How many numbers of participants are tried at most.
 const SIZES_MAX: usize = 25;
 
@@ -34,8 +36,8 @@ pub(crate) struct Options {
 fn range(text: &str) -> Result<(usize, usize), String> {
     let ends = text.split_once("..").unwrap_or((text, text));
     match (ends.0.trim().parse::<usize>(), ends.1.trim().parse::<usize>()) {
-        (Ok(from), Ok(to)) if (2..=to).contains(&from) => Ok((from, to)),
-        _ => Err("from how many to how many: 4..40".to_owned()),
+        (Ok(from), Ok(to)) if (2..=to).contains(&from) && to <= PARTICIPANTS_MAX => Ok((from, to)),
+        _ => Err(format!("from how many to how many, 2 to {PARTICIPANTS_MAX}: 4..40")),
     }
 }
 
@@ -62,6 +64,7 @@ fn as_json(found: &Power) -> serde_json::Value {
         "difference": found.difference,
         "unit": found.unit,
         "pilot": found.pilot,
+        "at_each": found.at_each,
         "of": found.of,
         "is_within": found.is_within,
         "enough_for_80_percent": found.enough(USUAL_SHARE),
@@ -74,7 +77,12 @@ fn as_json(found: &Power) -> serde_json::Value {
 fn words(found: &Power) -> String {
     let [first, last] = &found.levels;
     let (factor, unit) = (&found.factor, found.unit);
-    let design = if found.is_within { "each meets both" } else { "half of them at each" };
+    let [before, after] = found.at_each;
+    let design = match found.is_within {
+        true => "each meets both".to_owned(),
+        false if before == after => format!("{before} at each"),
+        false => format!("{before} and {after} at each"),
+    };
     let mut text = format!(
         "{}: {:+.3} {unit} from {factor} {first} to {last} in a pilot of {} {}s, {design}\n\
          share of simulated studies whose 95 % interval excludes zero:\n",
@@ -89,5 +97,11 @@ fn words(found: &Power) -> String {
         None => "none of these finds it in 80 % of studies".to_owned(),
     };
     text += ", if it is as large as in the pilot\n";
+    if found.pilot < SMALL_PILOT {
+        text += &format!(
+            "a pilot of {} knows the effect badly: read this as the best that can be hoped for\n",
+            found.pilot
+        );
+    }
     text
 }

@@ -46,9 +46,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         password: None,
         password_file: None,
         once: true,
-        json: false,
+        json: options.json,
     })?;
     let participants = host.codes().len();
+    if !options.json {
+        eprintln!("{participants} bots take part, as long as people would");
+    }
     let done = attend_all(&host, options, &stop)?;
     if stop.is_asked() {
         bail!("stopped: run the same again to go on");

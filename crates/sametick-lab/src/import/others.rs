@@ -33,6 +33,7 @@ const STARTUP: &[&str] = &[
     "windowSize",
     "audioEnable",
 ];
+/// The first is in files of users too.
 const STATUS: &[&str] =
     &["currentUser", "allowRepeat", "sequence", "randomizeSessionOrder", "completedLogFilename"];
 const SYSTEM: &[&str] =
@@ -117,12 +118,18 @@ pub fn any_kind(file: &AnyFile) -> Option<AnyKind> {
     };
     let users = root.get("users").and_then(Any::items).unwrap_or_default();
     let have_sessions = users.iter().any(|user| user.get("sessions").is_some());
+    // Files of users have a `currentUser` too: what tells them from states is what users have.
+    let is_hands = |key: &str| !["id", "sessions"].contains(&key);
+    let have_hands = users.iter().any(|user| pairs(user).iter().any(|(key, _)| is_hands(key)));
+    let states = &STATUS[1..];
     let keys: Vec<&str> = ACTIONS.iter().map(|(key, _)| *key).collect();
     Some(match () {
         () if has(&["targets"]) => AnyKind::Experiment,
         () if has(&["experimentList", "defaultExperiment"]) => AnyKind::Startup,
-        () if has(STATUS) || have_sessions || lists_names("sessions") => AnyKind::Status,
-        () if has(&["users", "defaultUser"]) => AnyKind::Users,
+        () if has(states) || have_sessions || lists_names("sessions") => AnyKind::Status,
+        () if has(&["defaultUser"]) || have_hands => AnyKind::Users,
+        () if has(STATUS) => AnyKind::Status,
+        () if has(&["users"]) => AnyKind::Users,
         () if has(&keys) || has(OTHER_ACTIONS) => AnyKind::Keys,
         () if has(SYSTEM) => AnyKind::System,
         () if has(&["sessions"]) => AnyKind::Experiment,

@@ -5,7 +5,7 @@ use crate::any::{Any, AnyValue};
 use crate::people::{OPTIONS_MAX, QUESTIONS_MAX};
 
 /// What participants agree to is nothing that FPSci's files say.
-const CONSENT: &str = "Say here what participants agree to.";
+pub(crate) const CONSENT: &str = "Say here what participants agree to.";
 const KNOWN: [&str; 4] = ["type", "prompt", "options", "randomOrder"];
 
 impl Import<'_> {

@@ -54,11 +54,22 @@ impl Import<'_> {
     /// Tells what becomes of the wait that a level says; trials have it.
     pub(super) fn foreperiod(&mut self, level: &Any, path: &str) -> Result<(), WrongAny> {
         let full = if path.is_empty() { String::new() } else { format!("{path}.") };
-        self.mean_wait(level)?;
-        self.wait_range(level)?;
+        // A range of the whole file holds here too.
+        let range = self.wait_range(level)?.or(self.wait_range(&self.file.root)?);
+        let mean = self.mean_wait(level)?;
+        let is_above = mean.zip(range).is_none_or(|(mean, [least, _])| mean > least);
         if let Some(mean) = level.get("pretrialDuration") {
-            let what = "`foreperiod` of trials, where a range is said `foreperiod_mean`";
-            self.note(mean.at, &format!("{full}pretrialDuration"), Fate::Mapped, what);
+            let (fate, what) = match is_above {
+                true => (
+                    Fate::Mapped,
+                    "`foreperiod` of trials, where a range is said `foreperiod_mean`",
+                ),
+                false => (
+                    Fate::Approximated,
+                    "not above the least of the range, and so no `foreperiod_mean`: it is the middle of the range",
+                ),
+            };
+            self.note(mean.at, &format!("{full}pretrialDuration"), fate, what);
         }
         if let Some(range) = level.get("pretrialDurationRange") {
             let what = "`foreperiod` to `foreperiod_most`, a truncated exponential of this mean from the least on";

@@ -295,7 +295,8 @@ impl Import<'_> {
         let corners: Vec<Vector> =
             value.items().unwrap_or_default().iter().filter_map(vector).map(turned).collect();
         let [one, other] = corners[..] else {
-            let what = format!("`{key}` is AABox {{ Point3(0, 0, 0), Point3(1, 1, 1) }}");
+            let what =
+                format!("`{key}` must look like AABox {{ Point3(0, 0, 0), Point3(1, 1, 1) }}");
             return Err(self.wrong(value.at, what));
         };
         let what =

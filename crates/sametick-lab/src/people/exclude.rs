@@ -1,5 +1,6 @@
 //! What the analysis leaves out, by the rules of the file, and whoever withdrew.
 
+use super::read::FIGURES;
 use super::table::{Exclusion, People};
 use crate::experiment::Experiment;
 use crate::log::{Log, LogError, integer, text};
@@ -80,7 +81,9 @@ fn withdrawn(log: &Log) -> Result<Vec<Excluded>, LogError> {
 
 /// The number that a rule looks at, by trial. Of several pages in a trial it is that of the worst.
 fn numbers(log: &Log, rule: &Exclusion) -> Result<BTreeMap<u32, f64>, LogError> {
-    if let Some(metric) = metrics::find(&rule.figure) {
+    // A name that both have is the page's: it is people who are looked at.
+    let is_pages = FIGURES.iter().any(|(name, _)| *name == rule.figure);
+    if let Some(metric) = metrics::find(&rule.figure).filter(|_| !is_pages) {
         return Ok(metric.of_trials(&log.connection)?);
     }
     let column = match rule.figure.as_str() {

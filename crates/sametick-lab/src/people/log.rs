@@ -100,7 +100,7 @@ impl Log {
             "event",
             vec![
                 Cell::Integer(number),
-                Cell::Integer(event.at_ms.min(i64::MAX as u64 / 1_000) as i64 * 1_000),
+                moment(event.at_ms),
                 maybe(event.seat.map(|seat| seat.0)),
                 text(&kind),
                 text(&detail.to_string()),
@@ -160,6 +160,7 @@ impl Log {
             When::NAMES.iter().find(|(_, when)| *when == after).map_or("", |(name, _)| name);
         let sql = "DELETE FROM question WHERE trial = ?1 AND seat = ?2 AND ordinal = ?3";
         let number = study.trial_at(group, place).number;
+        let shown = seat.shown.filter(|(of, _)| of == trial);
         self.connection.execute(sql, [number, id.0, *question])?;
         self.insert(
             "question",
@@ -174,7 +175,8 @@ impl Log {
                 text(&json!(options).to_string()),
                 text(&json!(presented).to_string()),
                 text(answer),
-                Cell::Integer(event.at_ms.min(i64::MAX as u64 / 1_000) as i64 * 1_000),
+                shown.map_or(Cell::Null, |(_, at_ms)| moment(at_ms)),
+                moment(event.at_ms),
             ],
         )
     }
@@ -330,6 +332,11 @@ impl Log {
             }
         }
     }
+}
+
+/// Milliseconds since 1970, in microseconds.
+fn moment(at_ms: u64) -> Cell {
+    Cell::Integer(at_ms.min(i64::MAX as u64 / 1_000) as i64 * 1_000)
 }
 
 /// What a staircase by a metric is told of a trial that is logged: 1 if it was right, 0 if not, nothing if nothing was

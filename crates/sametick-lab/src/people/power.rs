@@ -3,6 +3,7 @@
 use crate::analysis::{Analysis, interval, interval_between};
 use crate::log::{Log, LogError};
 use crate::metrics;
+use crate::report::{shown, unit_of};
 use crate::wrong::meant;
 use sametick::Dice;
 use serde_json::Value as Json;
@@ -13,7 +14,7 @@ const STUDIES: usize = 400;
 /// How often each of them is resampled for its interval: a fifth of what a report does.
 const RESAMPLES: usize = 400;
 /// The most participants that are simulated.
-const PARTICIPANTS_MAX: usize = 1_000;
+pub const PARTICIPANTS_MAX: usize = 1_000;
 /// A pilot of fewer says nothing of how people differ.
 const PILOT_MIN: usize = 3;
 
@@ -32,6 +33,8 @@ pub struct Power {
     pub unit: &'static str,
     /// Of how many units the pilot is.
     pub pilot: usize,
+    /// How many of them met each of the two levels.
+    pub at_each: [usize; 2],
     /// What they are: participant, group or seed.
     pub of: String,
     /// Whether each unit met both levels.
@@ -54,7 +57,9 @@ pub fn power(log: &Log, metric: &str, by: &str, sizes: &[usize]) -> Result<Power
         return Err(LogError(format!("`{by}` is no factor here; {meant}")));
     }
     if let Some(size) = sizes.iter().find(|size| !(2..=PARTICIPANTS_MAX).contains(*size)) {
-        return Err(LogError(format!("{size} participants: 2 to {PARTICIPANTS_MAX}")));
+        return Err(LogError(format!(
+            "{size} participants cannot be tried: 2 to {PARTICIPANTS_MAX}"
+        )));
     }
     let by_unit = analysis.by_unit(log, metric)?;
     let levels = levels(&analysis, by);
@@ -66,10 +71,12 @@ pub fn power(log: &Log, metric: &str, by: &str, sizes: &[usize]) -> Result<Power
         before.iter().filter_map(|(unit, before)| Some(after.get(unit)? - before)).collect();
     // In a design between subjects nobody meets both.
     let is_within = !pairs.is_empty();
-    let pilot = if is_within { pairs.len() } else { before.len().min(after.len()) };
-    if pilot < PILOT_MIN || levels.len() < 2 {
+    let fewest = if is_within { pairs.len() } else { before.len().min(after.len()) };
+    let pilot = if is_within { fewest } else { before.len() + after.len() };
+    let at_each = [before.len(), after.len()];
+    if fewest < PILOT_MIN || levels.len() < 2 {
         return Err(LogError(format!(
-            "a pilot needs {PILOT_MIN} {}s at two levels of `{by}` at least, not {pilot}",
+            "a pilot needs {PILOT_MIN} {}s at each of two levels of `{by}` at least, not {fewest}",
             analysis.unit
         )));
     }
@@ -82,7 +89,8 @@ pub fn power(log: &Log, metric: &str, by: &str, sizes: &[usize]) -> Result<Power
     Ok(Power {
         metric: metric.name.to_owned(),
         factor: by.to_owned(),
-        levels: [first, last].map(|level| level.to_string().replace('"', "")),
+        levels: [first, last].map(|level| format!("{}{}", shown(level), unit_of(by))),
+        at_each,
         difference: sample.difference(),
         unit: metric.unit,
         pilot,

@@ -7,7 +7,7 @@ use super::table::{
 };
 use crate::experiment::Experiment;
 use crate::metrics;
-use crate::plan::impossible;
+use crate::plan::{self, impossible};
 use crate::scan::Scan;
 use crate::settings::{self, Assignment, Row, SETTINGS, Scope};
 use crate::value::{Kind, Value};
@@ -21,6 +21,8 @@ use toml::de::{DeTable, DeValue};
 const TEXT_CHARACTERS_MAX: usize = 20_000;
 /// The most rules of exclusion.
 const EXCLUSIONS_MAX: usize = 100;
+/// A threshold is the mean of two turns at least, behind the two that are left out.
+const REVERSALS_MIN: u32 = 4;
 const TOLERANCE_MS: f64 = 10.0;
 const TOLERANCE_LOSS: f64 = 2.0;
 const FRAME_TOLERANCE_MS: f64 = 25.0;
@@ -41,86 +43,94 @@ pub(crate) const FIGURES: [(&str, &str); 9] = [
 ];
 
 impl People {
-    /// Reads the table into an experiment whose sessions are read already.
-    pub(crate) fn read(scan: &Scan<'_>, experiment: &mut Experiment) -> Result<(), Wrong> {
-        let group = scan.count("group", 1, GROUP_MAX)?.unwrap_or(1);
+    /// Reads the table into an experiment whose sessions are read already; takes down all that is wrong with it.
+    pub(crate) fn read(scan: &Scan<'_>, experiment: &mut Experiment) {
+        let (source, before) = (scan.source, scan.source.count());
+        let group = source.heed(scan.count("group", 1, GROUP_MAX)).unwrap_or(1);
         if !experiment.participants.is_multiple_of(group) {
             let at = scan.get("group").map_or(scan.at.clone(), Spanned::span);
             let what =
                 format!("{} participants do not make groups of {group}", experiment.participants);
-            return Err(scan.source.wrong(&at, what));
+            source.note(&at, what);
         }
-        let time = |name, otherwise: f64| -> Result<f64, Wrong> {
-            let said = scan.value(name, TIME)?.and_then(|(value, _)| value.number());
-            Ok(said.unwrap_or(otherwise))
+        let time = |name, otherwise: f64| {
+            let said = source.heed(scan.value(name, TIME)).and_then(|(value, _)| value.number());
+            said.unwrap_or(otherwise)
         };
-        let tolerance_loss = scan.value("tolerance_loss", Kind::Share)?;
-        let consent = said_text(scan, "consent")?.ok_or_else(|| {
-            let what = "people agree before they play: consent = \"\"\"...\"\"\"";
-            scan.source.wrong(&scan.at, what)
-        })?;
-        let people = Self {
+        let tolerance_loss = source.heed(scan.value("tolerance_loss", Kind::Share));
+        let consent = "people agree before they play: consent = \"\"\"...\"\"\"";
+        let mut people = Self {
             group,
-            roles: roles(scan, group)?,
-            swap: flag(scan, "swap", false)?,
-            design: match choice(scan, "design", &DESIGNS)? {
-                Some(design) => design,
-                None => Design::Within,
-            },
-            consent,
-            thanks: said_text(scan, "thanks")?.unwrap_or_else(|| THANKS.to_owned()),
-            tolerance_ms: time("tolerance", TOLERANCE_MS)?,
+            roles: source.heed(roles(scan, group)),
+            swap: flag(scan, "swap", false),
+            design: source.heed(choice(scan, "design", &DESIGNS)).unwrap_or(Design::Within),
+            consent: needed(scan, said_text(scan, "consent"), consent).unwrap_or_default(),
+            thanks: source.heed(said_text(scan, "thanks")).unwrap_or_else(|| THANKS.to_owned()),
+            tolerance_ms: time("tolerance", TOLERANCE_MS),
             tolerance_loss: tolerance_loss
                 .and_then(|(value, _)| value.number())
                 .unwrap_or(TOLERANCE_LOSS),
-            frame_tolerance_ms: time("frame_tolerance", FRAME_TOLERANCE_MS)?,
-            break_every: scan.count("break_every", 1, 100_000)?,
-            break_ms: time("break_length", BREAK_MS)? as u64,
-            foreperiod_ms: foreperiod(scan)?,
-            questions: questions(scan)?,
-            intervals: intervals(scan, experiment)?,
+            frame_tolerance_ms: time("frame_tolerance", FRAME_TOLERANCE_MS),
+            break_every: source.heed(scan.count("break_every", 1, 100_000)),
+            break_ms: time("break_length", BREAK_MS) as u64,
+            foreperiod_ms: source.heed(foreperiod(scan)),
+            questions: questions(scan),
+            intervals: intervals(scan, experiment),
             staircase: None,
-            exclusions: exclusions(scan)?,
+            exclusions: Vec::new(),
         };
-        let staircase = staircase(scan, experiment, &people)?;
-        let people = Self { staircase, ..people };
-        people.check(scan, experiment)?;
+        // What refers to something that could not be read may well be right.
+        let is_whole = source.count() == before;
+        people.exclusions = exclusions(scan, &people, is_whole);
+        people.staircase = staircase(scan, experiment, &people, is_whole);
+        people.check(scan, experiment);
         scan.finish();
-        experiment.participants /= group;
+        experiment.participants = (experiment.participants / group).max(1);
         experiment.people = Some(people);
-        Ok(())
     }
 
     /// What does not go together.
-    fn check(&self, scan: &Scan<'_>, experiment: &Experiment) -> Result<(), Wrong> {
-        let at = |name| scan.get(name).map_or(scan.at.clone(), Spanned::span);
-        if self.swap && self.roles.is_empty() {
-            let what = "`swap` changes roles: roles = [\"peeker\", \"holder\"]";
-            return Err(scan.source.wrong(&at("swap"), what));
+    fn check(&self, scan: &Scan<'_>, experiment: &Experiment) {
+        let note = |name, what: &str| {
+            let at = scan.get(name).map_or(scan.at.clone(), Spanned::span);
+            scan.source.note(&at, what);
+        };
+        if self.swap && scan.get("roles").is_none() {
+            note("swap", "`swap` changes roles: roles = [\"peeker\", \"holder\"]");
         }
-        if self.break_every.is_none() && scan.get("break_length").is_some() {
-            let what = "how often? break_every = 6";
-            return Err(scan.source.wrong(&at("break_length"), what));
+        if scan.get("break_every").is_none() && scan.get("break_length").is_some() {
+            note("break_length", "how often? break_every = 6");
         }
         if let Some(intervals) = &self.intervals {
             let name = intervals.standard.name();
-            let is_stairs = self.staircase.as_ref().is_some_and(|one| one.setting.name() == name);
+            let is_stairs = match &self.staircase {
+                Some(staircase) => staircase.setting.name() == name,
+                // One that could not be read may be on it.
+                None => scan.get("staircase").is_some(),
+            };
             if !is_stairs && !experiment.factors().contains(&name) {
                 let what = format!(
                     "`{name}` is the same in both rounds: make it a factor, or the setting of a staircase"
                 );
-                return Err(scan.source.wrong(&at("intervals"), what));
+                note("intervals", &what);
             }
         }
-        Ok(())
     }
+}
+
+/// What must be said; told if it is not there.
+fn needed<T>(scan: &Scan<'_>, read: Result<Option<T>, Wrong>, what: &str) -> Option<T> {
+    if matches!(read, Ok(None)) {
+        scan.source.note(&scan.at, what);
+    }
+    scan.source.heed(read)
 }
 
 const DESIGNS: [(&str, Design); 2] = [("within", Design::Within), ("between", Design::Between)];
 
-fn flag(scan: &Scan<'_>, name: &'static str, otherwise: bool) -> Result<bool, Wrong> {
-    let said = scan.value(name, Kind::Flag)?;
-    Ok(said.map_or(otherwise, |(value, _)| value == Value::Flag(true)))
+fn flag(scan: &Scan<'_>, name: &'static str, otherwise: bool) -> bool {
+    let said = scan.source.heed(scan.value(name, Kind::Flag));
+    said.map_or(otherwise, |(value, _)| value == Value::Flag(true))
 }
 
 /// One of some names, if the key is there.
@@ -211,48 +221,44 @@ fn foreperiod(scan: &Scan<'_>) -> Result<Option<(f64, f64)>, Wrong> {
     }
 }
 
-fn questions(scan: &Scan<'_>) -> Result<Vec<Question>, Wrong> {
-    let mut questions = Vec::new();
-    for scan in scan.tables("question")? {
-        let wrong = |what: &str| scan.source.wrong(&scan.at, what);
-        let ask = said_text(&scan, "ask")?;
-        let ask = ask.ok_or_else(|| wrong("a question asks: ask = \"How fair was that?\""))?;
-        let kind = choice(&scan, "kind", &QuestionKind::NAMES)?;
-        let kind = kind.ok_or_else(|| wrong("which kind? kind = \"rating\""))?;
-        let options = texts(&scan, "options")?.map_or(Vec::new(), |(options, _)| options);
-        match kind {
-            QuestionKind::Text if !options.is_empty() => {
-                return Err(wrong("a text has no options"));
-            }
-            QuestionKind::Text => {}
-            _ if options.len() < 2 => {
-                return Err(wrong("what can be chosen? options = [\"yes\", \"no\"]"));
-            }
-            QuestionKind::Rating
-                if options.iter().any(|one| one.trim().parse::<f64>().is_err()) =>
-            {
-                return Err(wrong("a rating is numbers: options = [\"1\", \"2\", \"3\"]"));
-            }
-            _ => {}
-        }
-        let question = Question {
-            ask,
-            kind,
-            after: choice(&scan, "after", &When::NAMES)?.unwrap_or(When::Trial),
-            options,
-            randomised: flag(&scan, "randomised", false)?,
-            required: flag(&scan, "required", true)?,
-        };
-        if question.randomised && matches!(kind, QuestionKind::Rating | QuestionKind::Text) {
-            return Err(wrong("only options to choose from are put in an order by chance"));
-        }
-        scan.finish();
-        if questions.len() == QUESTIONS_MAX {
-            return Err(wrong(&format!("more than {QUESTIONS_MAX} questions")));
-        }
-        questions.push(question);
+fn questions(scan: &Scan<'_>) -> Vec<Question> {
+    let tables = scan.source.heed(scan.tables("question"));
+    if let Some(scan) = tables.get(QUESTIONS_MAX) {
+        scan.source.note(&scan.at, format!("more than {QUESTIONS_MAX} questions"));
     }
-    Ok(questions)
+    tables.iter().take(QUESTIONS_MAX).filter_map(question).collect()
+}
+
+fn question(scan: &Scan<'_>) -> Option<Question> {
+    let (source, before) = (scan.source, scan.source.count());
+    let wrong = |what: &str| source.note(&scan.at, what);
+    let ask = "a question asks: ask = \"How fair was that?\"";
+    let ask = needed(scan, said_text(scan, "ask"), ask);
+    let kind = choice(scan, "kind", &QuestionKind::NAMES);
+    let kind = needed(scan, kind, "which kind? kind = \"rating\"");
+    let after = source.heed(choice(scan, "after", &When::NAMES)).unwrap_or(When::Trial);
+    let (randomised, required) = (flag(scan, "randomised", false), flag(scan, "required", true));
+    let at_options = source.count();
+    let options = source.heed(texts(scan, "options")).map_or(Vec::new(), |(options, _)| options);
+    let is_listed = source.count() == at_options;
+    scan.finish();
+    let kind = kind?;
+    let is_number = |one: &String| one.trim().parse::<f64>().is_ok();
+    match kind {
+        _ if !is_listed => {}
+        QuestionKind::Text if !options.is_empty() => wrong("a text has no options"),
+        QuestionKind::Text => {}
+        QuestionKind::Rating if options.len() < 2 || !options.iter().all(is_number) => {
+            wrong("a rating is numbers: options = [\"1\", \"2\", \"3\"]");
+        }
+        _ if options.len() < 2 => wrong("what can be chosen? options = [\"yes\", \"no\"]"),
+        _ => {}
+    }
+    if randomised && matches!(kind, QuestionKind::Rating | QuestionKind::Text) {
+        wrong("only options to choose from are put in an order by chance");
+    }
+    let question = Question { ask: ask?, kind, after, options, randomised, required };
+    (source.count() == before).then_some(question)
 }
 
 /// A setting's name: `ping`, or `player.2.ping`.
@@ -303,63 +309,143 @@ fn setting(
     Ok(assignment)
 }
 
-fn intervals(scan: &Scan<'_>, experiment: &Experiment) -> Result<Option<Intervals>, Wrong> {
-    let Some(scan) = scan.table("intervals")? else { return Ok(None) };
-    let standard = setting(&scan, "standard", experiment)?;
-    let ask = said_text(&scan, "ask")?.ok_or_else(|| {
-        scan.source.wrong(&scan.at, "what is asked? ask = \"Which of the two felt slower?\"")
-    })?;
+fn intervals(scan: &Scan<'_>, experiment: &Experiment) -> Option<Intervals> {
+    let source = scan.source;
+    let scan = source.heed(scan.table("intervals"))?;
+    let standard = setting(&scan, "standard", experiment).and_then(|standard| {
+        possible(&scan, experiment, &standard, standard.value.number())?;
+        Ok(Some(standard))
+    });
+    let standard = source.heed(standard);
+    let ask = "what is asked? ask = \"Which of the two felt slower?\"";
+    let ask = needed(&scan, said_text(&scan, "ask"), ask);
+    scan.get("standard");
     scan.finish();
-    Ok(Some(Intervals { standard, ask }))
+    Some(Intervals { standard: standard?, ask: ask? })
+}
+
+/// A number of a setting that some trial could not be played with is told.
+fn possible(
+    scan: &Scan<'_>,
+    experiment: &Experiment,
+    setting: &Assignment,
+    numbers: impl IntoIterator<Item = f64>,
+) -> Result<(), Wrong> {
+    for number in numbers {
+        let with = Assignment { value: Value::Number(number), ..setting.clone() };
+        for session in &experiment.sessions {
+            for (levels, kind) in session
+                .conditions
+                .iter()
+                .flat_map(|levels| session.trials.iter().map(move |k| (levels, k)))
+            {
+                let mut settings = plan::settings(session, kind, levels);
+                let before = impossible(&settings);
+                settings.assign(&with);
+                let mut found = impossible(&settings).into_iter();
+                if let Some((_, what)) = found.find(|one| !before.contains(one)) {
+                    let shown = with.value.shown(with.row.kind);
+                    return Err(scan
+                        .source
+                        .wrong(&scan.at, format!("it comes to {shown}: {what}")));
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 fn staircase(
     scan: &Scan<'_>,
     experiment: &Experiment,
     people: &People,
-) -> Result<Option<Staircase>, Wrong> {
-    let Some(scan) = scan.table("staircase")? else { return Ok(None) };
-    let setting = setting(&scan, "start", experiment)?;
-    let wrong = |what: String| scan.source.wrong(&scan.at, what);
+    is_whole: bool,
+) -> Option<Staircase> {
+    let source = scan.source;
+    let scan = source.heed(scan.table("staircase"))?;
+    let before = source.count();
+    let setting = source.heed(setting(&scan, "start", experiment).map(Some));
+    let count = |name, otherwise| source.heed(scan.count(name, 1, 1_000)).unwrap_or(otherwise);
+    let (up, down, reversals) = (count("up", 1), count("down", 2), count("reversals", 8));
+    let is_more = choice(&scan, "harder", &[("more", true), ("less", false)]);
+    let harder_is_more = source.heed(is_more).unwrap_or(false);
+    let correct = match (setting.is_some() || scan.get("correct").is_some(), is_whole) {
+        (true, true) => source.heed(correct(&scan, people).map(Some)),
+        _ => None,
+    };
+    for name in ["start", "step", "least", "most", "correct"] {
+        scan.get(name);
+    }
+    scan.finish();
+    let setting = setting?;
+    let wrong = |what: String| source.note(&scan.at, what);
     let kind = setting.row.kind;
     let Some(start) = setting.value.number() else {
-        return Err(wrong(format!("`{}` is no number: it has no steps", setting.name())));
+        wrong(format!("`{}` is no number: it has no steps", setting.name()));
+        return None;
     };
     if experiment.factors().contains(&setting.name()) {
-        return Err(wrong(format!("`{}` is a factor: it cannot be both", setting.name())));
+        wrong(format!("`{}` is a factor: a staircase cannot rule it too", setting.name()));
     }
-    let number = |name: &'static str| -> Result<f64, Wrong> {
-        let said = scan.value(name, kind)?.and_then(|(value, _)| value.number());
-        said.ok_or_else(|| wrong(format!("`{name}` is missing: {}", kind.words())))
+    let number = |name: &'static str| {
+        let what = format!("`{name}` is missing: {}", kind.words());
+        needed(&scan, scan.value(name, kind), &what)?.0.number()
     };
-    let (step, least, most) = (number("step")?, number("least")?, number("most")?);
+    let (step, least, most) = (number("step"), number("least"), number("most"));
+    let (step, least, most) = (step?, least?, most?);
     if step <= 0.0 || least >= most || !(least..=most).contains(&start) {
         let what = "a staircase goes from `least` to `most`, begins between them and takes steps";
-        return Err(wrong(what.to_owned()));
+        wrong(what.to_owned());
     }
-    let correct = correct(&scan, people)?;
+    source.heed(possible(&scan, experiment, &setting, [least, most]));
+    let correct = correct?;
     if matches!(correct, Correct::Metric(..)) && people.intervals.is_some() {
         let what =
             "of two rounds a metric says nothing: correct = \"interval\" or \"answer 1 = yes\"";
-        return Err(wrong(what.to_owned()));
+        wrong(what.to_owned());
     }
     if !matches!(correct, Correct::Metric(..)) && people.group > 1 {
-        return Err(wrong("a staircase by answers is for one person: group = 1".to_owned()));
+        wrong("a staircase by answers is for one person: group = 1".to_owned());
     }
-    let is_more = choice(&scan, "harder", &[("more", true), ("less", false)])?;
-    let staircase = Staircase {
-        setting,
-        step,
-        least,
-        most,
-        up: scan.count("up", 1, 100)?.unwrap_or(1),
-        down: scan.count("down", 1, 100)?.unwrap_or(2),
-        harder_is_more: is_more.unwrap_or(false),
-        reversals: scan.count("reversals", 1, 1_000)?.unwrap_or(8),
-        correct,
-    };
-    scan.finish();
-    Ok(Some(staircase))
+    let staircase =
+        Staircase { setting, step, least, most, up, down, harder_is_more, reversals, correct };
+    if source.count() == before {
+        ends(&scan, experiment, &staircase);
+    }
+    (source.count() == before).then_some(staircase)
+}
+
+/// A staircase that cannot come to its end, or to a threshold, is told.
+fn ends(scan: &Scan<'_>, experiment: &Experiment, staircase: &Staircase) {
+    let (at, reversals) =
+        (|name| scan.get(name).map_or(scan.at.clone(), Spanned::span), staircase.reversals);
+    if reversals < REVERSALS_MIN {
+        let what = format!(
+            "`reversals` is {REVERSALS_MIN} at least: the threshold leaves out the first two and wants two more"
+        );
+        scan.source.note(&at("reversals"), what);
+        return;
+    }
+    // The small version is not for finding thresholds.
+    if experiment.is_quick {
+        return;
+    }
+    // One step more than there are turns, in turns harder and easier.
+    let (fewer, more) = (staircase.up.min(staircase.down), staircase.up.max(staircase.down));
+    let least = fewer * (reversals / 2 + 1) + more * reversals.div_ceil(2);
+    for session in &experiment.sessions {
+        let repetitions = session.repetitions.unwrap_or(experiment.repetitions);
+        let each: u32 = session.trials.iter().map(|kind| kind.count).sum();
+        let most = repetitions.saturating_mul(each);
+        if most < least {
+            let what = format!(
+                "{reversals} reversals take {least} trials at least, and there are {most}: repetitions = {}",
+                2 * least
+            );
+            scan.source.note(&at("reversals"), what);
+            return;
+        }
+    }
 }
 
 /// What is right: `hit`, `interval`, `accuracy > 50`, or `answer 1 = yes`.
@@ -412,37 +498,65 @@ fn bounded(text: &str) -> Option<(&str, Comparison, f64)> {
     Some((name.trim(), *comparison, bound))
 }
 
-fn exclusions(scan: &Scan<'_>) -> Result<Vec<Exclusion>, Wrong> {
-    let mut found = Vec::new();
-    for scan in scan.tables("exclude")? {
-        let Some((value, at)) = scan.value("rule", Kind::Text)? else {
-            let what = "which rule? rule = \"frame_ms_95 > 25\"";
-            return Err(scan.source.wrong(&scan.at, what));
-        };
-        let rule = value.to_string();
-        let Some((figure, comparison, bound)) = bounded(&rule) else {
-            let what = "a rule compares a figure with a number: \"frame_ms_95 > 25\"";
-            return Err(scan.source.wrong(&at, what));
-        };
-        let known = FIGURES.iter().map(|(name, _)| *name);
-        if !known.clone().any(|name| name == figure) && metrics::find(figure).is_none() {
-            let known = known.chain(metrics::names());
-            let what = format!("there is no figure `{figure}`; {}", meant(figure, known));
-            return Err(scan.source.wrong(&at, what));
-        }
-        let of = choice(&scan, "of", &[("trial", false), ("participant", true)])?;
-        let reason = said_text(&scan, "reason")?.ok_or_else(|| {
-            scan.source.wrong(&scan.at, "why? reason = \"slow computer\": the report says it")
-        })?;
-        scan.finish();
-        if found.len() == EXCLUSIONS_MAX {
-            let what = format!("more than {EXCLUSIONS_MAX} rules");
-            return Err(scan.source.wrong(&scan.at, what));
-        }
-        let (figure, of_participant) = (figure.to_owned(), of.unwrap_or(false));
-        found.push(Exclusion { rule, figure, comparison, bound, of_participant, reason });
+fn exclusions(scan: &Scan<'_>, people: &People, is_whole: bool) -> Vec<Exclusion> {
+    let tables = scan.source.heed(scan.tables("exclude"));
+    if let Some(scan) = tables.get(EXCLUSIONS_MAX) {
+        scan.source.note(&scan.at, format!("more than {EXCLUSIONS_MAX} rules"));
     }
-    Ok(found)
+    let read = |scan: &Scan<'_>| exclusion(scan, people, is_whole);
+    tables.iter().take(EXCLUSIONS_MAX).filter_map(read).collect()
+}
+
+fn exclusion(scan: &Scan<'_>, people: &People, is_whole: bool) -> Option<Exclusion> {
+    let source = scan.source;
+    let rule =
+        needed(scan, scan.value("rule", Kind::Text), "which rule? rule = \"frame_ms_95 > 25\"");
+    let of = source.heed(choice(scan, "of", &[("trial", false), ("participant", true)]));
+    let reason = "why? reason = \"slow computer\": the report says it";
+    let reason = needed(scan, said_text(scan, "reason"), reason);
+    scan.finish();
+    let (value, at) = rule?;
+    let rule = value.to_string();
+    let Some((figure, comparison, bound)) = bounded(&rule) else {
+        source.note(&at, "a rule compares a figure with a number: \"frame_ms_95 > 25\"");
+        return None;
+    };
+    let known = FIGURES.iter().map(|(name, _)| *name);
+    if !known.clone().any(|name| name == figure) && metrics::find(figure).is_none() {
+        let known = known.chain(metrics::names());
+        let what = format!("there is no figure `{figure}`; {}", meant(figure, known));
+        source.note(&at, what);
+        return None;
+    }
+    if is_whole && let Some(what) = unasked(figure, people) {
+        source.note(&at, what);
+    }
+    let (figure, of_participant) = (figure.to_owned(), of.unwrap_or(false));
+    Some(Exclusion { rule, figure, comparison, bound, of_participant, reason: reason? })
+}
+
+/// Why nobody will ever have a figure, if so.
+fn unasked(figure: &str, people: &People) -> Option<String> {
+    let kinds = [
+        ("rating", When::Trial, "trials"),
+        ("session_rating", When::Session, "sessions"),
+        ("study_rating", When::Study, "the study"),
+    ];
+    let (more, after, what) = kinds
+        .iter()
+        .find_map(|(name, after, what)| Some((figure.strip_prefix(name)?, *after, *what)))?;
+    let is_rating = |one: &&Question| one.kind == QuestionKind::Rating && one.after == after;
+    let asked = people.questions.iter().filter(is_rating).count();
+    let wanted = match more {
+        "" => 1,
+        more => more.strip_prefix('_')?.parse().ok()?,
+    };
+    (asked < wanted).then(|| match asked {
+        0 => format!("nobody is asked for `{figure}`: no question after {what} is a rating"),
+        asked => format!(
+            "nobody is asked for `{figure}`: of the questions after {what} {asked} is a rating"
+        ),
+    })
 }
 
 /// A change that an experimenter makes, read as a file's settings are; none if it is taken back.

@@ -3,6 +3,7 @@
 use super::event::{Event, EventKind};
 use super::exclude::excluded;
 use super::live::words;
+use super::roles;
 use super::stairs::Stairs;
 use super::study::Study;
 use super::table::{People, QuestionKind};
@@ -36,6 +37,7 @@ pub(crate) fn section(log: &Log, experiment: &Experiment) -> Result<String, LogE
     page.push_str(&acts(log, people)?);
     page.push_str(&told_apart(log, people)?);
     page.push_str(&climbs(log, experiment, people)?);
+    page.push_str(&roles::section(log, people)?);
     page.push_str(&answers(log, people)?);
     Ok(page)
 }
@@ -51,7 +53,7 @@ fn rows(
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
+pub(super) fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
     let mut text = format!("<table><tr><th>{}</tr>\n", heads.join("<th>"));
     for row in rows.iter().take(LISTED_MAX) {
         let cells: Vec<String> = row.iter().map(|cell| escaped(cell)).collect();
@@ -64,7 +66,7 @@ fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
-fn number(number: Option<f64>) -> String {
+pub(super) fn number(number: Option<f64>) -> String {
     number.map_or_else(
         || "-".to_owned(),
         |number| Plain((number * 100.0).round() / 100.0).to_string(),
@@ -78,16 +80,16 @@ fn seat(number: u32) -> String {
 /// Asked against achieved, by condition: what pages had in all, as the server measured it.
 fn achieved(log: &Log, people: &People) -> Result<String, LogError> {
     let each = "WITH e AS (SELECT t.condition, s.trial, s.seat, s.asked_ms, s.asked_loss, y.ping_ms, y.loss, \
-                PERCENT_RANK() OVER (PARTITION BY t.condition, s.asked_ms ORDER BY y.ping_ms) AS rank \
+                PERCENT_RANK() OVER (PARTITION BY t.condition, s.asked_ms, s.asked_loss ORDER BY y.ping_ms) AS rank \
                 FROM sitting s JOIN trial t ON t.trial = s.trial \
                 JOIN figure f ON f.trial = s.trial AND f.name = 'attempt' \
                 JOIN telemetry y ON y.trial = s.trial AND y.seat = s.seat AND y.attempt = f.value \
                 WHERE y.ping_ms IS NOT NULL) ";
     let sql = format!(
         "{each} SELECT c.label, e.asked_ms, MAX(CASE WHEN rank <= 0.5 THEN ping_ms END), \
-         MAX(CASE WHEN rank <= 0.95 THEN ping_ms END), 100.0 * AVG(e.asked_loss), 100.0 * AVG(e.loss), \
+         MAX(CASE WHEN rank <= 0.95 THEN ping_ms END), 100.0 * e.asked_loss, 100.0 * AVG(e.loss), \
          COUNT(DISTINCT e.trial * 100000 + e.seat) FROM e JOIN condition c ON c.condition = e.condition \
-         GROUP BY e.condition, e.asked_ms ORDER BY e.condition, e.asked_ms"
+         GROUP BY e.condition, e.asked_ms, e.asked_loss ORDER BY e.condition, e.asked_ms, e.asked_loss"
     );
     let found = rows(log, &sql, &|row| {
         Ok(vec![
@@ -162,7 +164,12 @@ fn flagged(log: &Log) -> Result<String, LogError> {
 
 /// Who took part, on what, and how many attempts it took.
 fn taking_part(log: &Log, people: &People) -> Result<String, LogError> {
-    let sql = "WITH c AS (SELECT seat, MAX(number) AS number FROM event WHERE kind = 'calibrated' GROUP BY seat) \
+    // A link that is opened once more somewhere else says nothing of where was played.
+    let sql = "WITH p AS (SELECT json_extract(detail, '$.group') AS participant, MAX(number) AS last FROM event \
+               WHERE kind = 'finished' GROUP BY 1), \
+               c AS (SELECT e.seat, MAX(e.number) AS number FROM event e JOIN seat s ON s.seat = e.seat \
+               LEFT JOIN p ON p.participant = s.participant \
+               WHERE e.kind = 'calibrated' AND e.number < COALESCE(p.last, e.number + 1) GROUP BY e.seat) \
                SELECT s.seat, s.participant, json_extract(e.detail, '$.floor_ms'), \
                json_extract(e.detail, '$.refresh_hz'), json_extract(e.detail, '$.width'), \
                json_extract(e.detail, '$.height'), json_extract(e.detail, '$.road'), \
@@ -334,6 +341,7 @@ fn climbs(log: &Log, experiment: &Experiment, people: &People) -> Result<String,
             number(stairs.threshold(staircase)),
             stairs.steps.len().to_string(),
             stairs.reversals(staircase).len().to_string(),
+            stairs.at_ends(staircase).to_string(),
             if *is_left_out { "left out" } else { "" }.to_owned(),
         ]);
     }
@@ -351,7 +359,8 @@ fn climbs(log: &Log, experiment: &Experiment, people: &People) -> Result<String,
             track::CAPTION
         );
     }
-    let heads = ["participant", "condition", "threshold", "trials", "reversals", ""];
+    let ends = "trials at the least or the most";
+    let heads = ["participant", "condition", "threshold", "trials", "reversals", ends, ""];
     Ok(format!("{text}<details><summary>one by one</summary>{}</details>\n", table(&heads, &found)))
 }
 

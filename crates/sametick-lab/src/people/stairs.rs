@@ -68,6 +68,12 @@ impl Stairs {
         self.standing(staircase).reversals.into_iter().map(|(step, _)| step).collect()
     }
 
+    /// How many trials had the lowest or the highest level: of one that stayed there the threshold lies beyond.
+    pub fn at_ends(&self, staircase: &Staircase) -> usize {
+        let ends = [staircase.least, staircase.most];
+        self.steps.iter().filter(|step| ends.contains(&step.level)).count()
+    }
+
     /// Whether it turned often enough.
     pub fn is_over(&self, staircase: &Staircase) -> bool {
         self.standing(staircase).reversals.len() >= staircase.reversals as usize

@@ -104,6 +104,9 @@ pub(crate) struct Seat {
     pub(crate) owed: VecDeque<(Option<u32>, u32)>,
     /// Why it cannot play.
     pub(crate) refused: Option<String>,
+    /// The trial whose questions its page has before it, and since when. No event tells it: who starts a host again
+    /// sees them anew.
+    pub(crate) shown: Option<(Option<u32>, u64)>,
 }
 
 impl Study {
@@ -333,7 +336,8 @@ impl Study {
         if own.consent.is_none() {
             return Stage::Consent { text: self.people.consent.clone() };
         }
-        if own.calibration.is_none() {
+        // Who is through is not measured any more, on whatever machine the link is opened.
+        if own.calibration.is_none() && (group.playing.is_some() || self.next_of(group).is_some()) {
             return Stage::Calibration;
         }
         if let Some((place, attempt)) = group.playing {
@@ -437,6 +441,18 @@ impl Study {
         })
     }
 
+    /// A page is told what to show: questions are shown from the first time on, until something else is.
+    pub fn note_shown(&mut self, seat: SeatId, stage: &Stage, now_ms: u64) {
+        let own = (seat.0 as usize).checked_sub(1).and_then(|index| self.seats.get_mut(index));
+        let Some(own) = own else { return };
+        own.shown = match stage {
+            Stage::Questions { trial, .. } => {
+                own.shown.filter(|(known, _)| known == trial).or(Some((*trial, now_ms)))
+            }
+            _ => None,
+        };
+    }
+
     /// The groups that are all ready, and what each of them plays now.
     pub fn due(&self, now_ms: u64) -> Vec<Start> {
         (0..self.groups.len()).filter_map(|group| self.due_of(group, now_ms)).collect()
@@ -534,6 +550,7 @@ impl Seat {
             is_ready: false,
             owed: VecDeque::new(),
             refused: None,
+            shown: None,
         }
     }
 }

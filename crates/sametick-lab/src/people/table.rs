@@ -47,6 +47,15 @@ pub struct People {
     pub exclusions: Vec<Exclusion>,
 }
 
+impl People {
+    /// What is still to be written before anyone may come: a text that only holds the place of another.
+    pub fn unwritten(&self) -> Option<&'static str> {
+        let is_unwritten = self.consent.trim() == crate::import::CONSENT;
+        is_unwritten
+            .then_some("`consent` is still the importer's: write what participants agree to")
+    }
+}
+
 /// Who meets which conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Design {

@@ -4,6 +4,7 @@ use super::live::BETWEEN_SECONDS;
 use super::table::{Correct, Design, People, When};
 use crate::experiment::Experiment;
 use crate::plan::Plan;
+use crate::square::Order;
 use crate::value::Plain;
 use std::fmt::Write;
 
@@ -27,14 +28,17 @@ impl People {
             .filter(|trial| trial.participant == 1)
             .map(|trial| trial.played_ms() / 1000.0 + BETWEEN_SECONDS)
             .collect();
+        let who = if self.group == 1 { "each" } else { "each group" };
         let meets = match self.design {
-            Design::Within => "each group meets all conditions",
-            Design::Between => "each group meets one condition",
+            Design::Within => format!("{who} meets all conditions"),
+            Design::Between => format!("{who} meets one condition"),
         };
         let minutes = (own.iter().sum::<f64>() / 60.0).ceil();
-        let _ = writeln!(text, "  {meets}: {} trials, about {minutes} minutes", own.len());
+        let (trials, minutes) = (counted(own.len(), "trial"), counted(minutes as usize, "minute"));
+        let _ = writeln!(text, "  {meets}: {trials}, about {minutes}");
+        self.explain_order(&mut text, experiment);
         self.explain_balance(&mut text, experiment, plan);
-        self.explain_procedure(&mut text);
+        self.explain_procedure(&mut text, experiment);
         let of = |when| self.questions.iter().filter(|one| one.after == when).count();
         let (trial, session, study) = (of(When::Trial), of(When::Session), of(When::Study));
         let _ = writeln!(
@@ -43,7 +47,8 @@ impl People {
         );
         if let Some(every) = self.break_every {
             let seconds = self.break_ms / 1000;
-            let _ = writeln!(text, "  a break of {seconds} s after every {every} trials");
+            let every = counted(every as usize, "trial");
+            let _ = writeln!(text, "  a break of {seconds} s after every {every}");
         }
         let _ = writeln!(
             text,
@@ -57,6 +62,28 @@ impl People {
             let _ = writeln!(text, "  left out: {what} with {} ({})", rule.rule, rule.reason);
         }
         text
+    }
+
+    /// In which order conditions are met, by whom, and what that leaves mixed up.
+    fn explain_order(&self, text: &mut String, experiment: &Experiment) {
+        let most = experiment.sessions.iter().map(|session| session.conditions.len()).max();
+        if most.unwrap_or(0) < 2 || self.design == Design::Between {
+            return;
+        }
+        let _ = writeln!(
+            text,
+            "  order: {}",
+            match experiment.order {
+                Order::Williams => {
+                    "williams: each condition stands in each place, and follows each other one, equally often"
+                }
+                Order::Latin => "latin: each condition stands in each place equally often",
+                Order::Shuffled => "shuffled: by chance, another for each",
+                Order::AsWritten => {
+                    "as_written, the same for all: not balanced, what comes later is met with more practice"
+                }
+            }
+        );
     }
 
     fn explain_balance(&self, text: &mut String, experiment: &Experiment, plan: &Plan) {
@@ -85,7 +112,7 @@ impl People {
         }
     }
 
-    fn explain_procedure(&self, text: &mut String) {
+    fn explain_procedure(&self, text: &mut String, experiment: &Experiment) {
         if let Some(intervals) = &self.intervals {
             let (label, ask) = (intervals.standard.label(), &intervals.ask);
             let _ = writeln!(text, "  each trial is two rounds, one with {label}: \"{ask}\"");
@@ -102,15 +129,20 @@ impl People {
             let _ = writeln!(
                 text,
                 "  staircase on {}: from {} in steps of {}{}, harder after {} right ({correct}), easier after {} \
-                 wrong, over after {} reversals",
+                 wrong, over after {} reversals, or after {} trials",
                 staircase.setting.name(),
                 staircase.setting.value.shown(kind),
                 Plain(staircase.step),
                 kind.unit(),
                 staircase.down,
                 staircase.up,
-                staircase.reversals
+                staircase.reversals,
+                experiment.repetitions
             );
         }
     }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

@@ -80,6 +80,8 @@ pub struct Achieved {
     pub asked_loss: f64,
     /// The loss that there was in this second, both ways together.
     pub loss: Option<f64>,
+    /// For how long nothing had been heard of it when the second was over.
+    pub unheard_ms: f64,
 }
 
 /// Who watches a trial while it is played.
@@ -227,7 +229,12 @@ impl Sitting {
         now - self.heard_at
     }
 
-    fn achieved(&mut self, statistics: Option<&Statistics>, second: Option<u32>) -> Achieved {
+    fn achieved(
+        &mut self,
+        statistics: Option<&Statistics>,
+        second: Option<u32>,
+        now: Time,
+    ) -> Achieved {
         let mut loss = None;
         if let Some(statistics) = statistics {
             let now = counted(statistics);
@@ -255,6 +262,7 @@ impl Sitting {
             ping_ms: self.ping_ms,
             asked_loss: (self.asked_loss[0] + self.asked_loss[1]) / 2.0,
             loss,
+            unheard_ms: self.unheard(now).as_millis_f64(),
         }
     }
 
@@ -332,10 +340,10 @@ impl Match<'_> {
     }
 
     fn tell_second(&mut self, second: Option<u32>, watch: &mut dyn Watch) {
-        let server = &self.server;
+        let (server, now) = (&self.server, self.meter.now());
         let tell = |one: &mut Sitting| {
             let statistics = one.place.and_then(|(player, _)| server.statistics(player));
-            one.achieved(statistics.as_ref(), second)
+            one.achieved(statistics.as_ref(), second, now)
         };
         let achieved: Vec<Achieved> = self.people.iter_mut().map(tell).collect();
         watch.second(&achieved);
@@ -418,10 +426,13 @@ impl Match<'_> {
             self.meter.carrier.wait(until.max(now + STEP_LEAST));
         }
         let second = self.seconds.second();
+        let now = self.meter.now();
+        self.look_after_people(now);
         self.tell_second(Some(second), watch);
         self.end_second(second);
-        let now = self.meter.now();
-        let gone = self.people.iter().find(|one| !one.is_here || one.unheard(now) > UNHEARD_AT_END);
+        // Half of a short round is as good as none.
+        let unheard = UNHEARD_AT_END.min((self.seconds.end - self.seconds.begins) / 2);
+        let gone = self.people.iter().find(|one| !one.is_here || one.unheard(now) > unheard);
         let warm_up = Span::from_millis_f64(self.trial.settings.number("warm_up").unwrap_or(0.0));
         let waited_ms = (self.seconds.begins - gathered - warm_up).as_millis_f64();
         Ok((waited_ms, gone.map(|one| format!("player {} dropped out", one.person.player))))

@@ -423,8 +423,9 @@ impl<'a> Match<'a> {
         self.served = served;
         let verdicts = self.server.take_verdicts();
         let (shots, world) = ((&verdicts[..], &self.numbers), self.server.world());
-        let are_awaited = self.targets.are_awaited(time_ms);
-        self.targets.after_tick(world, (time_ms, logs_states), shots, &mut self.log);
+        let are_awaited = self.targets.are_awaited(self.meter.now(), &self.seconds);
+        let at = (self.meter.now(), &self.seconds, logs_states);
+        self.targets.after_tick(world, at, shots, &mut self.log);
         if time_ms >= 0.0 && are_awaited {
             // A wait by chance is no part of a trial's length.
             let length = self.trial.settings.number("duration").unwrap_or(0.0);

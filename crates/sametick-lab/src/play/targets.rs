@@ -1,8 +1,9 @@
 //! What became of targets: every life of each, where they were, and how far beside them a shot went.
 
+use super::books::Seconds;
 use crate::rows::{TargetRow, TargetStateRow, TrialLog};
 use crate::settings::Settings;
-use sametick::{EntityId, Verdict, World};
+use sametick::{EntityId, Time, Verdict, World};
 use sametick_arena::vector::{Vector, direction, dot, length, subtract, unit};
 use sametick_arena::{Contest, Entity, Phase, Target};
 use std::collections::BTreeMap;
@@ -14,8 +15,8 @@ struct Known {
     health: u8,
     life: u32,
     place: Vector,
-    /// The tick and the time in which its life began.
-    began: (u32, f64),
+    /// The tick and the moment in which its life began. When logging begins may not be known by then.
+    began: (u32, Time),
     row: Option<usize>,
     gone_at: u32,
 }
@@ -30,8 +31,8 @@ pub(crate) struct Targets {
     names: Vec<String>,
     total: Option<f64>,
     destroyed: u32,
-    began_ms: Option<f64>,
-    first_ms: Option<f64>,
+    began: Option<Time>,
+    first: Option<Time>,
     /// How long they wait at most before they appear.
     wait_ms_max: f64,
 }
@@ -52,18 +53,18 @@ impl Targets {
         id.and_then(|id| self.known.get(&id)).map(|known| known.number)
     }
 
-    /// Takes in the targets after a tick, in which there were these verdicts.
+    /// Takes in the targets after a tick at a moment, in which there were these verdicts.
     pub(crate) fn after_tick(
         &mut self,
         world: &World<Entity>,
-        (time_ms, logs_states): (f64, bool),
+        (now, seconds, logs_states): (Time, &Seconds, bool),
         (verdicts, numbers): (&[Verdict], &BTreeMap<u16, u32>),
         log: &mut TrialLog,
     ) {
-        let tick = world.tick().0;
+        let (tick, time_ms) = (world.tick().0, seconds.time_ms(now));
         let is_on = world.all::<Contest>().any(|(_, contest)| contest.phase == Phase::Playing);
         if is_on && !self.names.is_empty() {
-            self.began_ms.get_or_insert(time_ms);
+            self.began.get_or_insert(now);
         }
         for (id, target) in world.all::<Target>() {
             let number = u32::from(target.index) + 1;
@@ -75,7 +76,7 @@ impl Targets {
             }
             if target.health > 0 && before == 0 {
                 (known.life, known.row) = (known.life + 1, None);
-                known.began = (tick, time_ms);
+                known.began = (tick, now);
             }
             if time_ms < 0.0 {
                 continue;
@@ -83,10 +84,10 @@ impl Targets {
             if target.health > 0 && known.row.is_none() {
                 known.row = Some(log.targets.len());
                 let name = self.names.get(usize::from(target.index));
-                let (tick, time_ms) = known.began;
-                let row = appeared(target, (tick, time_ms, known.life), name);
+                let (tick, began) = known.began;
+                let row = appeared(target, (tick, seconds.time_ms(began), known.life), name);
                 TrialLog::keep(&mut log.targets, &mut log.dropped, row);
-                self.first_ms.get_or_insert(time_ms);
+                self.first.get_or_insert(began);
             }
             let hit = target.health < before;
             self.destroyed += u32::from(hit && target.health == 0);
@@ -109,11 +110,11 @@ impl Targets {
 
     /// Whether none of the file's targets has appeared yet: what counts has not begun, unless this takes longer than
     /// they wait at most.
-    pub(crate) fn are_awaited(&self, time_ms: f64) -> bool {
-        let began = self.began_ms.map_or(0.0, |began| began.max(0.0));
+    pub(crate) fn are_awaited(&self, now: Time, seconds: &Seconds) -> bool {
+        let began = self.began.map_or(0.0, |began| seconds.time_ms(began).max(0.0));
         !self.names.is_empty()
-            && self.first_ms.is_none()
-            && time_ms <= began + self.wait_ms_max + WAIT_SLACK_MS
+            && self.first.is_none()
+            && seconds.time_ms(now) <= began + self.wait_ms_max + WAIT_SLACK_MS
     }
 
     /// Whether every target of the trial was destroyed as often as it comes: then it is over.
@@ -134,7 +135,7 @@ impl Targets {
 
     /// Numbers of the whole trial: how many targets it has in all, and how long it was until the first appeared.
     pub(crate) fn figures(&self) -> Vec<(&'static str, f64)> {
-        let wait = self.began_ms.zip(self.first_ms).map(|(began, first)| first - began);
+        let wait = self.began.zip(self.first).map(|(began, first)| (first - began).as_millis_f64());
         let all = [("total_targets", self.total), ("foreperiod", wait)];
         all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
     }
@@ -181,4 +182,32 @@ pub(crate) fn nearest(
     };
     let all = places.map(|(number, place)| (number, off(place)));
     all.min_by(|one, other| one.1.total_cmp(&other.1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Experiment, Plan};
+    use sametick::Span;
+
+    #[test]
+    fn a_target_that_was_there_before_anyone_came_has_its_time_from_when_logging_began() {
+        let text = "question = \"?\"\n[settings]\nwarm_up = \"2 s\"";
+        let experiment = Experiment::read(text, ".".as_ref(), false).unwrap();
+        let trial = &Plan::new(&experiment).unwrap().trials[0];
+        let mut world = World::<Entity>::default();
+        world.spawn(Target { health: 1, ..Target::default() });
+        let (mut targets, mut log) = (Targets::new(&trial.settings), TrialLog::default());
+        let opened = Time::ZERO + Span::seconds(1);
+        let mut look = |now, seconds: &Seconds, log: &mut TrialLog| {
+            targets.after_tick(&world, (now, seconds, false), (&[], &BTreeMap::new()), log);
+        };
+        // With people nobody knows yet when logging begins.
+        look(opened, &Seconds::not_yet(), &mut log);
+        let gathered = opened + Span::seconds(4);
+        let seconds = Seconds::new(trial, gathered);
+        look(seconds.begins, &seconds, &mut log);
+        assert_eq!(log.targets.len(), 1);
+        assert_eq!(log.targets[0].time_ms, -6_000.0);
+    }
 }

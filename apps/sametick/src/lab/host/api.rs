@@ -62,7 +62,12 @@ pub(super) fn seat(desk: &Desk, seat: SeatId) -> Answer {
 fn shown(desk: &Desk, state: &mut State, seat: SeatId) -> Value {
     let now_ms = unix_ms();
     let stage = state.stage(seat, now_ms);
+    state.study.note_shown(seat, &stage, now_ms);
     let mut shown = serde_json::to_value(&stage).unwrap_or_else(|_| json!({ "stage": "waiting" }));
+    if matches!(stage, Stage::Refused { .. }) {
+        // The figures tell of a condition: the experimenter reads them.
+        shown["why"] = "this line is too slow for one of the rounds".into();
+    }
     shown["title"] = desk.title.clone().into();
     shown["now_ms"] = now_ms.into();
     if stage == Stage::Calibration {

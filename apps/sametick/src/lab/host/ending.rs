@@ -8,11 +8,14 @@ use anyhow::Context;
 use sametick::secure::SystemRandom;
 use sametick_lab::people::{self, Attempt, EventKind, Flag, Line, SeatId, Telemetry};
 use sametick_lab::{Achieved, Ended, Experiment, Log, Plan, TrialLog};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
 /// So many of the seconds that a table counted may a page leave out: the first and the last are not whole.
 const UNTOLD_MAX: usize = 2;
+/// Whoever was not heard for longer when a trial ended may have been gone.
+const UNHEARD_MS_MAX: f64 = 500.0;
 
 /// The study as its log has it; a new one if there is none. What was being played when the host ended is broken.
 pub(super) fn resume(
@@ -81,7 +84,11 @@ impl Host {
         rows: &TrialLog,
         began_us: i64,
     ) -> anyhow::Result<()> {
-        running.start.changed.append(&mut running.changed);
+        // What was changed before it began is among them.
+        let mut changed = std::mem::take(&mut running.changed);
+        let mut known = BTreeSet::new();
+        changed.retain(|one| known.insert(one.clone()));
+        running.start.changed = changed;
         state.rows_dropped += rows.dropped;
         let mut against = Vec::new();
         for (seat, player, _) in &running.start.seats {
@@ -94,6 +101,13 @@ impl Host {
             let untold = found.len().saturating_sub(seconds.len());
             if untold > UNTOLD_MAX && flags.iter().all(|flag| flag.name != "silent") {
                 let detail = format!("the page said nothing for {untold} s");
+                flags.push(Flag { name: "silent", detail });
+            }
+            // Its page may have told of all seconds but the last, in which it was gone.
+            let unheard_ms = found.last().map_or(0.0, |one| one.unheard_ms);
+            if unheard_ms > UNHEARD_MS_MAX && flags.iter().all(|flag| flag.name != "silent") {
+                let detail =
+                    format!("nothing was heard of it in the last {:.1} s", unheard_ms / 1000.0);
                 flags.push(Flag { name: "silent", detail });
             }
             if let Some(life) = state.life(*seat) {
@@ -109,7 +123,14 @@ impl Host {
             telemetry: &running.telemetry(),
             flags: &against,
         };
-        Ok(state.log.add_finished(&mut state.study, unix_ms(), &attempt)?)
+        state.log.add_finished(&mut state.study, unix_ms(), &attempt)?;
+        if state.tells {
+            let seats = running.start.seats.iter().map(|(seat, _, _)| format!("P{:02}", seat.0));
+            let (who, place) = (seats.collect::<Vec<_>>().join(", "), running.start.trial.place);
+            let done = state.log.done()?.len();
+            eprintln!("{who} finished round {place}: {done} of {} in all", self.trials);
+        }
+        Ok(())
     }
 }
 
@@ -184,6 +205,7 @@ mod tests {
             ping_ms: Some(found),
             asked_loss: 0.0,
             loss: Some(0.0),
+            unheard_ms: 0.0,
         };
         let seconds = [second(20.0, 22.0), second(20.0, 22.0), second(120.0, 121.0)];
         let (asked, achieved) = lines(Line::default(), &seconds);

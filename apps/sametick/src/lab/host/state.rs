@@ -129,8 +129,25 @@ pub(super) struct State {
     pub(super) running: BTreeMap<u32, Running>,
     rested_at: Instant,
     pub(super) rows_dropped: u64,
+    /// Whether it is said on the terminal who comes and what is finished.
+    pub(super) tells: bool,
     /// What went wrong for good: the host ends.
     pub(super) failed: Option<String>,
+}
+
+/// What is said on the terminal of something that happened, if anything is.
+fn progress(event: &Event) -> Option<String> {
+    let who = event.seat.map(|seat| format!("P{:02}", seat.0));
+    Some(match (&event.kind, who) {
+        (EventKind::Claimed { .. }, Some(who)) => format!("{who} came"),
+        (EventKind::Left, Some(who)) => format!("{who} is away"),
+        (EventKind::Returned, Some(who)) => format!("{who} is back"),
+        (EventKind::Declined, Some(who)) => format!("{who} does not take part"),
+        (EventKind::Broken { group, trial, reason, .. }, _) => {
+            format!("group {group}: trial {trial} was broken off, and is played again: {reason}")
+        }
+        _ => return None,
+    })
 }
 
 /// Milliseconds since 1970.
@@ -151,6 +168,7 @@ impl State {
             running: BTreeMap::new(),
             rested_at: begun,
             rows_dropped: 0,
+            tells: false,
             failed: None,
         }
     }
@@ -172,6 +190,9 @@ impl State {
             Err(refusal) if refusal.is_repeat && !event.kind.is_experimenters() => return Ok(()),
             Err(refusal) => return Err(Trouble::Refused(refusal)),
             Ok(()) => {}
+        }
+        if let Some(words) = progress(&event).filter(|_| self.tells) {
+            eprintln!("{words}");
         }
         self.log.add_event(&self.study, &event).map_err(|error| {
             self.failed = Some(error.to_string());
