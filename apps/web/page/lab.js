@@ -105,6 +105,8 @@ function onlyHere() {
 async function enter(wanted) {
   // Whatever is still under way for another code is of no concern any more.
   isStopped = true;
+  isDeclining = false;
+  stop.hidden = true;
   clearTimeout(timer);
   secret = "";
   try {
@@ -289,7 +291,7 @@ const painters = {
       ...paragraphs(text),
       acts(button("I agree, begin", () => act({ do: "consent" }), "main"),
         button("No, thank you", () => { isDeclining = true; poll(); })),
-      element("p", { class: "small" }, "You can stop at any time, with the button at the top. Whoever only closes this page can come back to it by the same link. The study knows you by your code only."),
+      element("p", { class: "small" }, "You can stop at any time: close this page, or between rounds press the button at the top, which also has your rounds left out. Whoever only closes the page can come back to it by the same link. The study knows you by your code only."),
     ]);
   },
 

@@ -76,7 +76,7 @@ impl Elsewhere {
     /// Where a player stood at a moment between two ticks, and where its eyes were.
     fn stood(&self, player: u32, at: f64) -> Option<[Vector; 2]> {
         let after = self.trail.partition_point(|(tick, _)| f64::from(*tick) <= at);
-        let (from, before) = self.trail.get(after.saturating_sub(1))?;
+        let (from, before) = self.trail.get(after.checked_sub(1)?)?;
         let before = before.get(&player).copied();
         let Some((to, then)) = self.trail.get(after) else { return before };
         let (before, then) = before.zip(then.get(&player).copied())?;
