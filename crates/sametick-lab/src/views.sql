@@ -106,7 +106,7 @@ SELECT printf('P%03d', COALESCE(s.seat, t.participant)) AS subject_id, t.session
 FROM trial t LEFT JOIN seat s ON s.participant = t.participant GROUP BY t.participant, s.seat, t.session;
 
 CREATE VIEW Questions AS
-SELECT @utc(q.asked_us) AS time, t.session AS session_id, t.name AS task_id, t.place AS task_index,
+SELECT @utc(q.answered_us) AS time, t.session AS session_id, t.name AS task_id, t.place AS task_index,
        CASE WHEN q.after = 'trial' THEN c.label END AS trial_id,
        CASE WHEN q.after = 'trial' THEN t.repetition END AS trial_index, q.question AS question,
        q.options AS response_array, NULL AS key_array, q.presented AS presented_responses,

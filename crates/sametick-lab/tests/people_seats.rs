@@ -57,7 +57,7 @@ fn a_seat_that_another_browser_takes_is_measured_again() {
 #[test]
 fn floors_are_held_against_all_that_a_line_is_asked_for_in_a_trial() {
     let refused = |text: &str, floor_ms: f64| {
-        let file = format!("question = \"?\"\nrepetitions = 8\n{text}");
+        let file = format!("question = \"?\"\nrepetitions = 13\n{text}");
         let mut driver = driver(&file, 1);
         for _ in 0..3 {
             driver.act(SeatId(1), floor_ms);
