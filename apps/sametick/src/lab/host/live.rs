@@ -1,6 +1,6 @@
 //! The experimenter's page: everyone's state, what is asked and achieved, and what the experimenter does about it.
-//! Scores are not shown, and conditions only as letters until one is looked at, which is logged. What is asked of a line
-//! stands beside what is achieved: whoever is to be blind for lines does not look there.
+//! Scores are not shown, and conditions only as letters until one is looked at, which is logged. What is asked of a
+//! line stands beside what is achieved: whoever is to be blind for lines does not look there.
 
 use super::desk::{Answer, Desk, Errors, text};
 use super::state::unix_ms;
