@@ -265,8 +265,8 @@ impl<G: Game> Part<G> {
         }
     }
 
-    /// As [`SnapshotClient`](crate::follow::SnapshotClient) writes it. Plain: compact snapshots are for those who keep a
-    /// world.
+    /// As [`SnapshotClient`](crate::follow::SnapshotClient) writes it. Plain: compact snapshots are for those who
+    /// keep a world.
     fn write(&mut self, view: &View, budget_bytes: usize) -> Option<&[u8]> {
         if !self.has_news {
             return None;

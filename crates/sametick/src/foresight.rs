@@ -1,5 +1,5 @@
-//! The rules as a predictor of the compact codec: both ends step what the client's base has, with the commands that both
-//! know, and only the surprise is coded. Nothing else goes in, so nothing else can come out.
+//! The rules as a predictor of the compact codec: both ends step what the client's base has, with the commands that
+//! both know, and only the surprise is coded. Nothing else goes in, so nothing else can come out.
 
 use crate::codec::compact::records::Records;
 use crate::entities::{Entities, Layouts};
@@ -10,8 +10,8 @@ use crate::time::Span;
 use crate::world::{PlayerId, Tick, World};
 
 /// Whom the compact codec foresees by the rules of a game; see [`Game::foresight`]. It costs a server and a client a
-/// step of what that client has in sight for each tick since its base, for each snapshot. Whoever is as foreseen costs a
-/// fraction of a bit; whoever is not costs what it would cost otherwise.
+/// step of what that client has in sight for each tick since its base, for each snapshot. Whoever is as foreseen costs
+/// a fraction of a bit; whoever is not costs what it would cost otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Foresight {
     /// Nobody: numbers are predicted from numbers alone.
@@ -38,8 +38,8 @@ pub(crate) struct Vantage<'a, G: Game> {
 }
 
 impl<G: Game> Vantage<'_, G> {
-    /// Foresees from a base, with the command of each tick from the one behind the base's on, into a table: those in its
-    /// sight are foreseen. False, and of no use, if the base is too old or a command is not known.
+    /// Foresees from a base, with the command of each tick from the one behind the base's on, into a table: those in
+    /// its sight are foreseen. False, and of no use, if the base is too old or a command is not known.
     pub(crate) fn foresee<'r>(
         &self,
         base: impl Records<'r>,

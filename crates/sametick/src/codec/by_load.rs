@@ -4,7 +4,8 @@ use crate::time::Span;
 
 /// Above this share of its length, ticks leave too little room for the compact codec, in per cent.
 const BUSY_PERCENT: u64 = 60;
-/// Below this one they have room again, after so many quiet seconds in a row: changing back and forth would help nobody.
+/// Below this one they have room again, after so many quiet seconds in a row: changing back and forth would help
+/// nobody.
 const CALM_PERCENT: u64 = 30;
 const CALM_SECONDS: u8 = 5;
 

@@ -145,7 +145,14 @@ fn code_moment(
     };
     let is_same = likely.is_some() && coder.decide(SAME_SNAPSHOTS, likely == Some(of(known)));
     let between = match likely.filter(|_| is_same) {
-        Some(same) => same,
+        Some(same) => {
+            // A snapshot that is newer than the command is told as if it were of its tick.
+            let [newest, from, to] = same;
+            if of([age(newest), age(from), span(from, to)]) != same {
+                coder.fail();
+            }
+            same
+        }
         None => {
             let between = code_between(coder, known, likely, age, age_max);
             if likely == Some(of(between)) {

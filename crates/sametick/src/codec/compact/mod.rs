@@ -13,6 +13,7 @@ pub(crate) mod part;
 mod plan;
 pub mod range;
 pub(crate) mod records;
+mod rotation;
 mod space;
 pub(crate) mod stream;
 mod tables;

@@ -15,8 +15,8 @@ pub(crate) type Inputs = [i32; INPUTS];
 /// How many inputs a prediction has.
 pub(crate) const INPUTS: usize = 14;
 
-/// Which inputs are of a word's own movement, of which way it went, of its rate, of what others did, of what was missed before, of the last
-/// of the kind, and of its initial value, a bit each.
+/// Which inputs are of a word's own movement, of which way it went, of its rate, of what others did, of what
+/// was missed before, of the last of the kind, and of its initial value, a bit each.
 pub(crate) const MOVEMENT: u16 = 1 << 0 | 1 << 1;
 pub(crate) const DIRECTION: u16 = 1 << 13;
 pub(crate) const RATE: u16 = 1 << 2 | 1 << 3;
