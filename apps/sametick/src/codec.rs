@@ -65,7 +65,7 @@ pub(crate) fn run(codec: &Codec) -> anyhow::Result<()> {
     }
 }
 
-fn usual_age(footage: &Footage) -> u32 {
+pub(crate) fn usual_age(footage: &Footage) -> u32 {
     (footage.snapshots_hz / 10).max(1)
 }
 
@@ -75,7 +75,6 @@ fn run_train(options: &Train) -> anyhow::Result<()> {
         options.recordings.iter().map(|path| Footage::open(path)).collect();
     let mut all = all?;
     let Some(first) = all.first() else { bail!("there is nothing to learn from") };
-    let layouts = first.layouts.clone();
     let fingerprints = |footage: &Footage| -> Vec<u64> {
         footage.layouts.iter().map(sametick::Layout::fingerprint).collect()
     };
@@ -89,28 +88,7 @@ fn run_train(options: &Train) -> anyhow::Result<()> {
         );
     }
     let ages = if options.age.is_empty() { vec![usual_age(first)] } else { options.age.clone() };
-    let share = 0.0..options.first;
-    let mut tables = train::train(&layouts, &mut |learn| {
-        for age in &ages {
-            for footage in &mut all {
-                footage
-                    .play(*age as usize, share.clone(), &mut |shot| learn(&shot.lineage, shot.now));
-            }
-        }
-    });
-    if let Some(wire) = all.iter().find_map(|footage| Some(footage.streams.as_ref()?.wire.clone()))
-    {
-        let recorded = || all.iter().filter_map(|footage| footage.streams.as_ref());
-        let commands: Vec<_> = recorded()
-            .flat_map(|recorded| first_share(&recorded.commands, options.first).to_vec())
-            .collect();
-        let events: Vec<_> = recorded()
-            .flat_map(|recorded| first_share(&recorded.events, options.first))
-            .map(|(_, event)| vec![event.clone()])
-            .collect();
-        let (commands, events) = ((wire.commands(), &commands[..]), (wire.events(), &events[..]));
-        tables = train::train_streams(tables, commands, events);
-    }
+    let tables = learn(&mut all, &ages, options.first);
     let names = options
         .recordings
         .iter()
@@ -131,6 +109,32 @@ fn run_train(options: &Train) -> anyhow::Result<()> {
         bytes.len()
     );
     crate::print(&text)
+}
+
+/// Tables from the first share of recordings of one game, with bases of these ages.
+pub(crate) fn learn(all: &mut [Footage], ages: &[u32], first: f64) -> Tables {
+    let layouts = all.first().map_or(Vec::new(), |footage| footage.layouts.clone());
+    let mut tables = train::train(&layouts, &mut |learn| {
+        for age in ages {
+            for footage in &mut *all {
+                footage.play(*age as usize, 0.0..first, &mut |shot| learn(&shot.lineage, shot.now));
+            }
+        }
+    });
+    if let Some(wire) = all.iter().find_map(|footage| Some(footage.streams.as_ref()?.wire.clone()))
+    {
+        let recorded = || all.iter().filter_map(|footage| footage.streams.as_ref());
+        let commands: Vec<_> = recorded()
+            .flat_map(|recorded| first_share(&recorded.commands, first).to_vec())
+            .collect();
+        let events: Vec<_> = recorded()
+            .flat_map(|recorded| first_share(&recorded.events, first))
+            .map(|(_, event)| vec![event.clone()])
+            .collect();
+        let (commands, events) = ((wire.commands(), &commands[..]), (wire.events(), &events[..]));
+        tables = train::train_streams(tables, commands, events);
+    }
+    tables
 }
 
 fn first_share<T>(all: &[T], share: f64) -> &[T] {

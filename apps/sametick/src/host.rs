@@ -22,6 +22,7 @@ use sametick::secure::{SystemRandom, TokenKey};
 use sametick::{PlayerId, Rates, Server, ServerEvent, Span, Time};
 use sametick_arena::{Arena, Content};
 use sametick_links::{Both, Clock, Link, drive_server};
+use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -46,6 +47,8 @@ pub(crate) struct Plan {
     pub(crate) recording: Option<(RecordingFile, Recording)>,
     /// Of compact snapshots, if they are to be.
     pub(crate) tables: Option<Arc<Tables>>,
+    /// Whether they are plain while the server is busy.
+    pub(crate) by_load: bool,
 }
 
 /// A server, and what is known of it.
@@ -63,6 +66,8 @@ pub(crate) struct Host {
     posted_at: Time,
     lasts: Option<Span>,
     end: Time,
+    /// Whether snapshots were compact when that was last told.
+    was_compact: bool,
 }
 
 impl Host {
@@ -84,11 +89,15 @@ impl Host {
         if let Some(tables) = tables {
             server.use_tables(tables)?;
         }
+        if plan.by_load {
+            server.choose_by_load();
+        }
         let recording = recording.map(|(file, what)| {
             server.record(&what);
             file
         });
         Ok(Self {
+            was_compact: server.sends_compact(),
             server,
             link,
             meter: Meter::new(rates.tick_length, now),
@@ -189,6 +198,13 @@ impl Host {
                     log.tell(now, &Line::Left { player: player.0, reason });
                 }
             }
+        }
+        let is_compact = self.server.sends_compact();
+        if is_compact != std::mem::replace(&mut self.was_compact, is_compact) {
+            let (codec, why) =
+                if is_compact { ("compact", "has time again") } else { ("plain", "is busy") };
+            let text = format!("snapshots are {codec} from now on: the server {why}");
+            log.tell(now, &Line::Note { event: "codec", text, facts: json!({ "codec": codec }) });
         }
         if now - self.posted_at >= POSTED_EVERY {
             self.posted_at = now;

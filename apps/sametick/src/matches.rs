@@ -149,6 +149,7 @@ impl Options {
         let mut what = rules.text(&content, &rates);
         if let Some(tables) = &tables {
             what += &format!(", compact with tables {:016x}", tables.hash());
+            what += if self.codec.is_by_load() { ", or plain by its load" } else { "" };
         }
         if wanted.invites {
             what += &format!("; join with `sametick bots --connect {}`", address::nearby(bound));
@@ -170,6 +171,7 @@ impl Options {
             lasts: wanted.lasts,
             recording,
             tables,
+            by_load: self.codec.is_by_load(),
         };
         let metrics = figures_at.map(|at| at.to_string());
         let listening = Line::Listening { address: bound.to_string(), what, metrics, pages };

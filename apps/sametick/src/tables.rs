@@ -8,12 +8,23 @@ use sametick_arena::Arena;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How snapshots are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+/// How snapshots come, as a client asks for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Codec {
-    #[default]
     Plain,
     Compact,
+}
+
+/// How a server writes them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Choice {
+    /// The fast one
+    #[default]
+    Plain,
+    /// The one with fewer bytes
+    Compact,
+    /// Compact, and plain while ticks take more than 60 % of their time
+    Auto,
 }
 
 /// What a server is told.
@@ -21,9 +32,9 @@ pub(crate) enum Codec {
 #[group(skip)]
 pub(crate) struct Options {
     /// How snapshots are written; compact ones are for clients that have the same tables, others get plain ones
-    #[arg(long, value_enum, default_value_t = Codec::Plain)]
-    codec: Codec,
-    /// With --codec compact: tables that `sametick codec train` wrote; without it those that are built in
+    #[arg(long, value_enum, default_value_t = Choice::Plain)]
+    codec: Choice,
+    /// With --codec compact or auto: tables that `sametick codec train` wrote; without it those that are built in
     #[arg(long, value_name = "FILE")]
     tables: Option<PathBuf>,
 }
@@ -32,13 +43,18 @@ impl Options {
     /// The tables, if snapshots are to be compact.
     pub(crate) fn load(&self) -> anyhow::Result<Option<Arc<Tables>>> {
         match (self.codec, &self.tables) {
-            (Codec::Plain, None) => Ok(None),
-            (Codec::Plain, Some(_)) => bail!("--tables is for --codec compact"),
-            (Codec::Compact, None) => {
+            (Choice::Plain, None) => Ok(None),
+            (Choice::Plain, Some(_)) => bail!("--tables is for --codec compact or auto"),
+            (Choice::Compact | Choice::Auto, None) => {
                 Ok(Some(Arc::new(Tables::built_in(Wire::of::<Arena>().layouts()))))
             }
-            (Codec::Compact, Some(path)) => read(path).map(Some),
+            (Choice::Compact | Choice::Auto, Some(path)) => read(path).map(Some),
         }
+    }
+
+    /// Whether the server chooses by its load.
+    pub(crate) fn is_by_load(&self) -> bool {
+        self.codec == Choice::Auto
     }
 }
 

@@ -105,6 +105,8 @@ function onlyHere() {
 async function enter(wanted) {
   // Whatever is still under way for another code is of no concern any more.
   isStopped = true;
+  isDeclining = false;
+  stop.hidden = true;
   clearTimeout(timer);
   secret = "";
   try {
@@ -135,13 +137,20 @@ function askForCode(before, problem) {
     return [
       element("h1", "Take your seat"),
       element("p", "You were given a code of ten letters and digits, or a link that has it. It is all that the study knows you by."),
-      problem ? element("p", { class: "problem", role: "alert" }, problem) : null,
+      problem ? element("p", { class: "problem", role: "alert" }, sentence(problem)) : null,
       form,
     ];
   });
 }
 
 // ---- Asking what there is to show ----
+
+// The server speaks in the middle of sentences.
+function sentence(words) {
+  const text = words.trim();
+  const whole = /[.!?…]$/.test(text) ? text : `${text}.`;
+  return whole[0].toUpperCase() + whole.slice(1);
+}
 
 function warn(text) {
   trouble.textContent = text;
@@ -228,10 +237,15 @@ function decline({ stage: before }) {
   ]);
 }
 
-function showProgress({ stage, place, of, is_practice, round, rounds }) {
+function showProgress({ stage, place, of, is_practice, round, rounds, trial }) {
   const words = document.getElementById("place");
   const bar = document.getElementById("progress");
-  if (place && of) {
+  if (stage === "questions" && (trial === null || trial === undefined)) {
+    // Those at the end come after all rounds.
+    words.textContent = "Last questions";
+    bar.firstElementChild.style.width = "100%";
+    bar.setAttribute("aria-valuenow", 100);
+  } else if (place && of) {
     words.textContent = is_practice ? "Practice" : `Round ${round} of ${rounds}`;
     const done = Math.round(100 * (place - 1) / of);
     bar.firstElementChild.style.width = `${done}%`;
@@ -277,7 +291,7 @@ const painters = {
       ...paragraphs(text),
       acts(button("I agree, begin", () => act({ do: "consent" }), "main"),
         button("No, thank you", () => { isDeclining = true; poll(); })),
-      element("p", { class: "small" }, "You can stop at any time, with the button at the top. Whoever only closes this page can come back to it by the same link. The study knows you by your code only."),
+      element("p", { class: "small" }, "You can stop at any time: close this page, or between rounds press the button at the top, which also has your rounds left out. Whoever only closes the page can come back to it by the same link. The study knows you by your code only."),
     ]);
   },
 

@@ -140,7 +140,7 @@ function drawSeats() {
 function cells(seat, isFirst, groupSize) {
   // What is wrong now, or was in the round before: all of it is said in words above.
   const flags = isPlaying(seat) ? [] : seat.flags ?? [];
-  const has = (word) => flags.some((flag) => flag.toLowerCase().includes(word));
+  const has = (name) => flags.some((flag) => flag.split(":")[0] === name);
   const made = [
     element("td", {}, element("b", { class: "seat" }, named(seat)), seat.role ? ` ${seat.role}` : null,
       element("small", press(seat.code, `code-${seat.seat}`, () => copy(seat.link, `Copied the link of ${named(seat)}.`), "plain code"))),
@@ -152,7 +152,7 @@ function cells(seat, isFirst, groupSize) {
     element("td", {}, pair(seat.asked_ms, seat.achieved_ms, "ms", 0, has("ping"), " large"), floorOf(seat)),
     element("td", { class: "minute" }, trace(seat.trace_ms ?? [], isPlaying(seat) ? seat.asked_ms : null)),
     element("td", {}, pair(percent(seat.asked_loss), percent(seat.achieved_loss), "%", 1, has("loss"))),
-    element("td", {}, figure(seat.frame_ms, "ms", seat.frame_ms < 100 ? 1 : 0, has("frame"))),
+    element("td", {}, figure(seat.frame_ms, "ms", seat.frame_ms < 100 ? 1 : 0, has("frames"))),
     element("td", {}, attention(seat, ["focus", "hidden", "throttled"].some(has))),
   );
   if (isFirst) made.push(shared(groupSize, roundOf(seat)));

@@ -229,14 +229,16 @@ impl App {
         let playing = self.screen == Screen::Play;
         let (me, content) = (session.me(), session.content());
         let now = session.player().own_tick().unwrap_or(world.tick());
-        let shows_scores = playing && (self.hands.holds(Action::Scores) || is_over);
+        let around = Around::of(world, content, me.filter(|_| playing), (now, dt));
+        let shows_scores =
+            playing && !around.is_held && (self.hands.holds(Action::Scores) || is_over);
         Around {
             own: session.own().map(|(_, own)| own.clone()),
             feed: self.feed.lines().map(|line| line.parts.clone()).collect(),
             scores: shows_scores.then(|| Around::all_scores(world, me)),
             mark: self.marks.shown(),
             hurts: self.hurts.clone(),
-            ..Around::of(world, content, me.filter(|_| playing), (now, dt))
+            ..around
         }
     }
 

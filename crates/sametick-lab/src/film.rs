@@ -242,6 +242,7 @@ struct Pane {
     frames: Vec<Vec<Json>>,
 }
 
+#[expect(clippy::too_many_lines, reason = "most of it is the page's own text")]
 fn page(
     shot: &Shot,
     track: &Track,

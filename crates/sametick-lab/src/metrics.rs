@@ -152,7 +152,8 @@ pub const METRICS: &[Metric] = &[
         unit: "1/min",
         help: "How often somebody is hit who is out of the shooter's sight on its own screen.",
         sql: "SELECT t.trial, COALESCE(SUM(s.is_behind_cover), 0) * 60000.0 / t.duration_ms FROM trial t LEFT JOIN \
-            shot s ON s.trial = t.trial AND s.hit IS NOT NULL GROUP BY t.trial",
+            shot s ON s.trial = t.trial AND s.hit IS NOT NULL GROUP BY t.trial \
+            HAVING COUNT(s.trial) = 0 OR COUNT(s.is_behind_cover) > 0",
     },
     Metric {
         name: "shots",

@@ -314,6 +314,9 @@ fn span(numbers: impl Iterator<Item = f64>) -> (f64, f64) {
 
 /// Round numbers between two.
 pub(crate) fn ticks(low: f64, high: f64) -> Vec<f64> {
+    if low >= high {
+        return vec![low];
+    }
     let rough = (high - low) / TICKS as f64;
     let power = 10_f64.powf(rough.log10().floor());
     let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|n| n * power).find(|step| *step >= rough);

@@ -10,8 +10,8 @@ use sametick::codec::{Agreed, Wire};
 use sametick::record::mix;
 use sametick::secure::Random;
 use sametick::{
-    Audience, Client, Delivery, Fields, Game, Networked, Peer, PlayerId, Rates, Server, Table,
-    Time, Turn, World,
+    Audience, Client, Delivery, Fields, Foresight, Game, Networked, Peer, PlayerId, Rates, Server,
+    Table, Time, Turn, World,
 };
 
 const TABLES: &[u8] = include_bytes!("../tests/golden/herd.tables");
@@ -103,6 +103,10 @@ impl Game for Yard {
         for (id, runner) in world.all_mut::<Runner>() {
             runner.place[1] = (runner.place[1] + dice(id)).clamp(-400.0, 400.0);
         }
+    }
+
+    fn foresight() -> Foresight {
+        Foresight::Own
     }
 
     fn populate(_: &(), world: &mut World<Entity>) {

@@ -1,11 +1,9 @@
 //! What players ask for, tick by tick: kept until the server has it, executed once, never waited for.
 
 use crate::bits::{BitReader, BitWriter, Malformed};
-use crate::codec::compact::stream::Streams;
 use crate::delta::{self, SEQUENCE_RECORDS_MAX};
 use crate::fields::Networked;
 use crate::game::Game;
-use crate::received::nearest_of;
 use crate::record::{Layout, Row, settle};
 use crate::sight::Moment;
 use crate::view::Others;
@@ -20,6 +18,9 @@ pub const REPEATED_COMMANDS_MAX: usize = 32;
 
 const _: () = assert!(REPEATED_COMMANDS_MAX <= SEQUENCE_RECORDS_MAX);
 const _: () = assert!(REPEATED_COMMANDS_MAX as u32 <= AHEAD_TICKS_MAX);
+
+/// What a message tells of commands: the newest's tick and how many there are, their moments, and their records.
+pub(crate) type Told = (Option<(Tick, usize)>, Vec<Moment>, Vec<Vec<u32>>);
 
 /// The client's side: what was asked for and is not known to have arrived, and what the screen showed
 /// then.
@@ -68,6 +69,13 @@ impl<C: Networked> CommandLog<C> {
         self.entry(tick).map(|(_, _, moment)| *moment)
     }
 
+    /// The newest commands after `received`, which the server has, newest first; at least one, if there is any.
+    fn newest(&self, received: Tick) -> impl Iterator<Item = &(Tick, C, Moment)> + Clone {
+        let unknown = self.commands.iter().filter(|(tick, _, _)| *tick > received).count();
+        let count = unknown.clamp(1, REPEATED_COMMANDS_MAX).min(self.commands.len());
+        self.commands.iter().rev().take(count)
+    }
+
     /// Writes the newest commands after `received`, which the server has, newest first: its tick, then,
     /// if the server asks for them, their moments, and each command against the one after it.
     pub(crate) fn write(
@@ -76,38 +84,33 @@ impl<C: Networked> CommandLog<C> {
         layout: &Layout,
         received: Tick,
         others: Option<Others>,
-        streams: Option<&mut Streams>,
     ) {
-        let unknown = self.commands.iter().filter(|(tick, _, _)| *tick > received).count();
-        let count = unknown.clamp(1, REPEATED_COMMANDS_MAX).min(self.commands.len());
         let newest = self.commands.back().map_or(0, |(tick, _, _)| tick.0);
-        if streams.is_some() {
-            bits.write_bool(count > 0);
-            if count == 0 {
-                return;
-            }
-            bits.write(u64::from(newest) % (1 << NEWEST_BITS), NEWEST_BITS);
-        } else {
-            bits.write(u64::from(newest), 32);
-        }
-        let newest_first = self.commands.iter().rev().take(count);
+        bits.write(u64::from(newest), 32);
+        let newest_first = self.newest(received);
         if let Some(others) = others {
-            let with_ahead = matches!(others, Others::Extrapolated { .. });
-            bits.write(count as u64, MOMENTS_BITS);
+            bits.write(newest_first.clone().count() as u64, MOMENTS_BITS);
             let mut newer = None;
             for (tick, _, moment) in newest_first.clone() {
-                // Otherwise the server knows it from the two ticks.
-                let ahead = if with_ahead { moment.ahead } else { 0 };
-                let moment = Moment { ahead, ..*moment };
+                let moment = moment.told(others);
                 moment.write(bits, *tick, newer.replace(moment));
             }
         }
         let records: Vec<Vec<u32>> =
             newest_first.map(|(_, command, _)| layout.record(command)).collect();
-        match streams {
-            Some(streams) => bits.write_bytes(&streams.write_commands(&records)),
-            None => delta::write_sequence(bits, layout, records.iter().map(Vec::as_slice)),
-        }
+        delta::write_sequence(bits, layout, records.iter().map(Vec::as_slice));
+    }
+
+    /// The same for the coder: the newest's tick and how many there are, their moments, and their records.
+    pub(crate) fn told(&self, layout: &Layout, received: Tick, others: Option<Others>) -> Told {
+        let newest_first = self.newest(received);
+        let moments = others
+            .into_iter()
+            .flat_map(|others| newest_first.clone().map(move |(_, _, moment)| moment.told(others)));
+        let records: Vec<Vec<u32>> =
+            newest_first.clone().map(|(_, command, _)| layout.record(command)).collect();
+        let newest = self.commands.back().map(|(tick, _, _)| (*tick, records.len()));
+        (newest, moments.collect(), records)
     }
 
     fn entry(&self, tick: Tick) -> Option<&(Tick, C, Moment)> {
@@ -115,32 +118,6 @@ impl<C: Networked> CommandLog<C> {
         self.commands.get(tick.0.checked_sub(first.0)? as usize)
     }
 }
-
-/// Of the newest command's tick, the low bits that are told where commands are coded: a minute of the fastest ticks.
-const NEWEST_BITS: u32 = 16;
-
-/// Reads the tick of the newest command: one near `around`, or none if no command is told.
-pub(crate) fn read_newest(bits: &mut BitReader<'_>, around: Tick) -> Option<Tick> {
-    let is_told = bits.read_bool();
-    is_told.then(|| {
-        let low = bits.read(NEWEST_BITS) as u32;
-        Tick(nearest_of(u64::from(around.0), low, NEWEST_BITS) as u32)
-    })
-}
-
-/// Reads all that is left of a message, coded commands, but for the padding of its last byte.
-pub(crate) fn read_coded<'a>(
-    bits: &mut BitReader<'_>,
-    streams: &'a mut Streams,
-) -> Result<&'a [Vec<u32>], Malformed> {
-    let mut coded = [0; CODED_BYTES_MAX];
-    let coded = coded.get_mut(..bits.bits_left() / 8).ok_or(Malformed)?;
-    bits.read_bytes(coded);
-    if bits.failed() { Err(Malformed) } else { streams.read_commands(coded) }
-}
-
-/// No message is longer.
-const CODED_BYTES_MAX: usize = 2048;
 
 /// Moments come with a count of their own, in front: commands that are known are not read to their end.
 const MOMENTS_BITS: u32 = 6;

@@ -265,7 +265,8 @@ impl<G: Game> Part<G> {
         }
     }
 
-    /// As [`SnapshotClient`](crate::follow::SnapshotClient) writes it.
+    /// As [`SnapshotClient`](crate::follow::SnapshotClient) writes it. Plain: compact snapshots are for those who
+    /// keep a world.
     fn write(&mut self, view: &View, budget_bytes: usize) -> Option<&[u8]> {
         if !self.has_news {
             return None;
@@ -277,16 +278,12 @@ impl<G: Game> Part<G> {
         bits.write_bool(view.wants_commands());
         bits.write_bool(welcome.rewinds);
         bits.write_bool(false);
-        if welcome.tables.is_some() {
-            // Compact snapshots are for those who keep a world.
-            bits.write_bool(false);
-        }
         self.came.write(bits);
         if welcome.rewinds {
             write_others(bits, view.others);
         }
         let others = welcome.rewinds.then_some(view.others);
-        self.log.write(bits, &self.layout, self.received, others, None);
+        self.log.write(bits, &self.layout, self.received, others);
         let message = bits.finish().ok().filter(|message| message.len() <= budget_bytes);
         self.has_news = message.is_none();
         message

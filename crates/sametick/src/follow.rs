@@ -7,7 +7,8 @@ use crate::births;
 use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::clock::Clock;
 use crate::codec::Agreed;
-use crate::codec::compact::part::{COMPACT, Said};
+use crate::codec::compact::asked::Asked;
+use crate::codec::compact::part::{self, COMPACT, Said};
 use crate::codec::compact::stream::Streams;
 use crate::codec::compact::{Compact, Tables};
 use crate::commands::CommandLog;
@@ -16,12 +17,13 @@ use crate::entity::EntityId;
 use crate::events::{self, Effect, Effects};
 use crate::eye::Eye;
 use crate::fields::Networked;
+use crate::foresight::{FORESEEN_TICKS_MAX, Foresight, Vantage};
 use crate::game::{Game, Stride};
 use crate::heading::{Heading, Welcome};
 use crate::health::{Update, Watch};
 use crate::others::{self, Known};
 use crate::predict::PREDICTED_TICKS_MAX;
-use crate::received::{ReceivedPart, ServerTables};
+use crate::received::{ForeseeOn, ReceivedPart, ServerTables};
 use crate::record::{Layout, Precision};
 use crate::rewind::write_others;
 use crate::sight::History;
@@ -56,7 +58,6 @@ pub(crate) struct SnapshotClient<G: Game> {
     compact: Option<Box<Compact>>,
     /// What codes commands and events then.
     streams: Option<Box<Streams>>,
-    is_offered: bool,
     pub(crate) layouts: Layouts,
     wire: WireLayouts,
     command_layout: Layout,
@@ -157,7 +158,6 @@ impl<G: Game> SnapshotClient<G> {
                 .as_ref()
                 .map(|tables| Box::new(Streams::new(tables, &command_layout, &event_layout))),
             compact: tables.map(|tables| Box::new(Compact::new(tables))),
-            is_offered: offered.is_some(),
             wire,
             layouts,
             command_layout,
@@ -204,8 +204,24 @@ impl<G: Game> SnapshotClient<G> {
         message: &[u8],
     ) -> Result<Option<(Tick, Range<usize>)>, Malformed> {
         let before = self.tables.newest();
+        let (log, layout) = (&self.log, &self.command_layout);
+        // As the server has it from the wire.
+        let command = |of: Tick| log.get(of).map(|command| layout.value(&layout.record(command)));
+        let vantage = Vantage::<G> {
+            me: self.me,
+            content: &self.content,
+            seed: self.seed,
+            tick_length: self.tick_length,
+            layouts: &self.layouts,
+            wire: self.wire.all(),
+        };
+        let mut foresee = |base: &Table, ticks: (Tick, Tick), into: &mut Table| {
+            vantage.foresee(base, ticks, command, into)
+        };
+        let is_foreseen = G::foresight() != Foresight::Nobody;
+        let foresee: Option<ForeseeOn<'_>> = if is_foreseen { Some(&mut foresee) } else { None };
         let read = read_part(
-            (&mut self.tables, self.compact.as_deref_mut()),
+            (&mut self.tables, self.compact.as_deref_mut(), foresee),
             (self.wire.all(), &self.command_layout),
             (self.game_id, self.newest_tick),
             message,
@@ -252,9 +268,17 @@ impl<G: Game> SnapshotClient<G> {
         if self.seen.visible.iter().filter(is_own).all(|slot| slots.contains(&slot)) {
             self.own_tick = tick;
         }
-        self.log.forget_until(self.own_tick);
+        // What is built on older tables may be foreseen with older commands.
+        let kept = if is_foreseen { FORESEEN_TICKS_MAX } else { 0 };
+        self.log.forget_until(Tick(self.own_tick.0.saturating_sub(kept)));
         self.repredict();
         self.take_errors(now, guesses);
+        self.settle_effects(tick);
+        Ok(Some((tick, slots)))
+    }
+
+    /// Lets events happen whose time and entity are known by now.
+    fn settle_effects(&mut self, tick: Tick) {
         let seen = &self.seen;
         // Also who is gone by now was known, if its slot tells of it or of who came after it.
         let knows = |entity: EntityId| {
@@ -263,7 +287,6 @@ impl<G: Game> SnapshotClient<G> {
         };
         let patience = CANCEL_AFTER.as_micros().div_ceil(self.tick_length.as_micros()) as u32;
         self.effects.settle(tick, patience, G::event_lasts, knows);
-        Ok(Some((tick, slots)))
     }
 
     /// Takes in an event.
@@ -287,16 +310,32 @@ impl<G: Game> SnapshotClient<G> {
         Ok(())
     }
 
-    /// Takes in several, each with its length before it.
+    /// Takes in several: each with its length before it, or coded together.
     pub(crate) fn read_events(
         &mut self,
         mut message: &[u8],
         is_coded: bool,
     ) -> Result<(), Malformed> {
+        if is_coded {
+            return self.read_coded_events(message);
+        }
         while let Some((length, rest)) = message.split_first() {
             let (event, rest) = rest.split_at_checked(usize::from(*length)).ok_or(Malformed)?;
-            self.read_event(event, is_coded)?;
+            self.read_event(event, false)?;
             message = rest;
+        }
+        Ok(())
+    }
+
+    fn read_coded_events(&mut self, message: &[u8]) -> Result<(), Malformed> {
+        let (game_id, coded) = message.split_first().ok_or(Malformed)?;
+        if *game_id != self.game_id {
+            return Ok(());
+        }
+        let streams = self.streams.as_deref_mut().ok_or(Malformed)?;
+        for (named, record) in streams.read_events(coded, self.newest_tick)? {
+            let event = self.event_layout.value(&record);
+            self.effects.tell(named.key(G::event_kind(&event)), named.is_saved, event);
         }
         Ok(())
     }
@@ -337,15 +376,23 @@ impl<G: Game> SnapshotClient<G> {
             return None;
         }
         self.bits.clear();
+        if self.streams.is_some() {
+            self.write_coded();
+        } else {
+            self.write_plain();
+        }
+        let message = self.bits.finish().ok().filter(|message| message.len() <= budget_bytes);
+        self.has_news = message.is_none();
+        message
+    }
+
+    fn write_plain(&mut self) {
         self.bits.write(u64::from(self.game_id), 8);
         self.bits.write(u64::from(self.view.snapshot_every.min(255)), 8);
         let claims = self.decisions.newest().filter(|_| self.trusted && self.view.predicts);
         self.bits.write_bool(self.view.wants_commands());
         self.bits.write_bool(self.rewinds);
         self.bits.write_bool(claims.is_some());
-        if self.is_offered {
-            self.bits.write_bool(self.compact.is_some());
-        }
         self.tables.acknowledgement().write(&mut self.bits);
         if self.rewinds {
             write_others(&mut self.bits, self.view.others);
@@ -354,11 +401,32 @@ impl<G: Game> SnapshotClient<G> {
             authority::write(&mut self.bits, &self.layouts.state, claims);
         }
         let others = self.rewinds.then_some(self.view.others);
-        let streams = self.streams.as_deref_mut();
-        self.log.write(&mut self.bits, &self.command_layout, self.received, others, streams);
-        let message = self.bits.finish().ok().filter(|message| message.len() <= budget_bytes);
-        self.has_news = message.is_none();
-        message
+        self.log.write(&mut self.bits, &self.command_layout, self.received, others);
+    }
+
+    /// The same through the coder.
+    fn write_coded(&mut self) {
+        let claims = self.decisions.newest().filter(|_| self.trusted && self.view.predicts);
+        let claims = claims.map(|(_, claims)| {
+            authority::write(&mut self.bits, &self.layouts.state, claims);
+            let claims = part::extra_of(&mut self.bits);
+            self.bits.clear();
+            claims
+        });
+        let others = self.rewinds.then_some(self.view.others);
+        let (commands, moments, records) =
+            self.log.told(&self.command_layout, self.received, others);
+        let asked = Asked {
+            every: self.view.snapshot_every.min(255) as u8,
+            wants_commands: self.view.wants_commands(),
+            decoded: self.tables.acknowledgement(),
+            others,
+            claims,
+            commands,
+            moments,
+        };
+        let Some(streams) = self.streams.as_deref_mut() else { return };
+        self.bits.write_bytes(&streams.write_message(COMPACT | self.game_id, asked, &records));
     }
 
     /// The name by which an entity is known now: what was predicted has the server's, once that has come.
@@ -431,7 +499,7 @@ type Read<'a, C> = (Heading, Option<Vec<Known<C>>>, ReceivedPart<'a>);
 
 /// Reads a part, plain or compact; none if it is of another game, or cannot be of use.
 fn read_part<'a, C: Networked>(
-    (tables, compact): (&'a mut ServerTables, Option<&mut Compact>),
+    (tables, compact, foresee): (&'a mut ServerTables, Option<&mut Compact>, Option<ForeseeOn<'_>>),
     (layouts, commands): (&[Layout], &Layout),
     (game_id, newest_tick): (u8, Tick),
     message: &[u8],
@@ -455,7 +523,7 @@ fn read_part<'a, C: Networked>(
         let others = others::read(&mut bits, commands);
         bits.finish().map(|()| (births, others))
     };
-    let read = tables.read_compact(message, (compact, layouts), newest_tick.0, extra)?;
+    let read = tables.read_compact(message, (compact, layouts), newest_tick.0, extra, foresee)?;
     Ok(read.map(|(said, brought, part)| {
         let (births, others) = brought.unwrap_or_default();
         (Heading::of(said, births), others, part)

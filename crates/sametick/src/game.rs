@@ -4,6 +4,7 @@ use crate::dice::Dice;
 use crate::entities::Entities;
 use crate::entity::EntityId;
 use crate::fields::{Fields, Networked};
+use crate::foresight::Foresight;
 use crate::record::mix;
 use crate::relevance::Places;
 use crate::sight::{Moment, Past};
@@ -152,6 +153,11 @@ pub trait Game: Sized {
     /// up, is left out here: the server's order decides.
     fn trust(decided: &mut Self::Entity, claimed: &Self::Entity) {
         *decided = claimed.clone();
+    }
+
+    /// Whom the compact codec foresees by these rules.
+    fn foresight() -> Foresight {
+        Foresight::Nobody
     }
 
     /// Which kind of event it is. What a client predicted is matched with what the server tells by tick,

@@ -6,7 +6,8 @@ use crate::bits::{BitReader, Malformed};
 use crate::codec::compact::part::Said;
 use crate::entity::EntityId;
 use crate::serve::{
-    MARGIN_UNIT_MICROS, RECEIVED_BACK_MAX, RECEIVED_BITS, REPEATED_BITS, SNAPSHOT, TICK_BITS,
+    GAME_ID_MAX, MARGIN_UNIT_MICROS, RECEIVED_BACK_MAX, RECEIVED_BITS, REPEATED_BITS, SNAPSHOT,
+    TICK_BITS,
 };
 use crate::time::Span;
 use crate::world::{PlayerId, Tick};
@@ -39,7 +40,7 @@ impl Welcome {
         let tables = is_compact.then(|| bits.read(64));
         let content = bits.read(64);
         bits.finish()?;
-        let is_lawful = game_id != 0 && unused == 0;
+        let is_lawful = (1..=GAME_ID_MAX).contains(&game_id) && unused == 0;
         if !is_lawful || !crate::alone::TICK_LENGTHS.contains(&tick_length) {
             return Err(Malformed);
         }

@@ -7,12 +7,14 @@ use crate::codec::compact::part::{Against, Heading, Incoming, Name, Said, Told};
 use crate::codec::compact::records::Past;
 use crate::delta;
 use crate::entity::{EntityId, GENERATION_BITS};
+use crate::foresight;
 use crate::record::Layout;
 use crate::slots::{CHUNK_SLOTS, Slots, places, read_members};
 use crate::snapshot::{
     BACK_BITS, BACK_MAX, CHUNK_BITS, CHUNKS_MAX, Decoded, NUMBER_BITS, TABLES_MAX, chunk_of,
 };
 use crate::table::{Head, Table};
+use crate::world::Tick;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
@@ -83,6 +85,9 @@ impl ReceivedTable {
     }
 }
 
+/// Steps a base from one tick to another by the rules, into a table; false if that cannot be.
+pub(crate) type ForeseeOn<'a> = &'a mut dyn FnMut(&Table, (Tick, Tick), &mut Table) -> bool;
+
 impl ServerTables {
     /// A client that has the map and nothing else; its entities are out of sight.
     pub(crate) fn new(mut loaded: Table, keeps_past: bool) -> Self {
@@ -127,6 +132,7 @@ impl ServerTables {
         (compact, layouts): (&mut Compact, &[Layout]),
         newest_tick: u32,
         extra: impl FnOnce(Said, BitReader<'_>) -> Result<T, Malformed>,
+        foresee: Option<ForeseeOn<'_>>,
     ) -> Result<Option<(Said, Option<T>, ReceivedPart<'_>)>, Malformed> {
         let mut incoming = Incoming::new(message, self.newest)?;
         let Name { number, back, .. } = incoming.name;
@@ -134,7 +140,8 @@ impl ServerTables {
             return Ok(None);
         };
         let told = (back > 0).then_some(&base.told);
-        let against = Against { told, end: base.chunks.end, newest_tick };
+        let foresees = foresee.is_some();
+        let against = Against { told, end: base.chunks.end, newest_tick, foresees };
         let heading = incoming.heading(against)?;
         let brought = heading.extra.as_ref();
         let brought = brought.map(|(bytes, _)| extra(heading.said, BitReader::new(bytes)));
@@ -142,7 +149,17 @@ impl ServerTables {
         let (mut table, mut held) = (self.copy_of(&base.table), Slots::default());
         let now = Arc::get_mut(&mut table).ok_or(Malformed)?;
         let lineage = base.lineage(heading.said.tick);
-        incoming.entities(compact, layouts, &heading, lineage, (now, &mut held))?;
+        let mut foreseen = Table::default();
+        if let Some((expected, foresee)) = heading.foreseen.zip(foresee) {
+            let ticks = (Tick(base.told.said.tick), Tick(heading.said.tick));
+            if !foresee(&base.table, ticks, &mut foreseen) {
+                return Ok(None);
+            }
+            if foresight::check(&foreseen, layouts) != expected {
+                return Err(Malformed);
+            }
+        }
+        incoming.entities(compact, layouts, &heading, (lineage, &foreseen), (now, &mut held))?;
         let Heading { said, chunks, .. } = heading;
         let part = base.followed_by(number, chunks, table, said);
         drop(base);

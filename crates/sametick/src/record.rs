@@ -34,6 +34,8 @@ pub struct Layout {
     fields: Vec<&'static str>,
     /// The words that head a group, so that a decoded record needs the group checked.
     groups: Vec<u8>,
+    /// Of which words not all within their range are lawful.
+    particular: Vec<u8>,
     /// The words that stand in a group, by the masks that pick them.
     grouped: Vec<u64>,
     /// What predicts what, for codecs that ask.
@@ -97,6 +99,7 @@ impl Layout {
             assert!(end < words.len(), "the words behind {name} are missing");
         }
         let groups = (0..=u8::MAX).zip(&words).filter(|(_, word)| word.heads_group());
+        let particular = (0..=u8::MAX).zip(&words).filter(|(_, word)| word.is_particular());
         let mut grouped = vec![0; words.len().div_ceil(MASK_WORDS)];
         for (head, word) in words.iter().enumerate().filter(|(_, word)| word.heads_group()) {
             for index in head..=head + word.words_behind() {
@@ -109,6 +112,7 @@ impl Layout {
             widths: words.chunks(MASK_WORDS).map(widths).collect(),
             fields: Vec::new(),
             groups: groups.map(|(index, _)| index).collect(),
+            particular: particular.map(|(index, _)| index).collect(),
             grouped,
             hints: Vec::new(),
             words,
@@ -260,6 +264,13 @@ impl Layout {
         self.groups.iter().map(|index| usize::from(*index)).all(|index| {
             self.words[index].admits_group(&words[index..]) || self.is_unused(words, index)
         })
+    }
+
+    /// Whether each word within its range is lawful by itself.
+    #[inline]
+    pub(crate) fn admits_particulars(&self, words: &[u32]) -> bool {
+        let mut all = self.particular.iter().map(|index| usize::from(*index));
+        all.all(|index| self.words[index].admits(words[index]))
     }
 
     /// The words that stand in a group, by the masks that pick them: while none of them changes, a record that was

@@ -172,26 +172,36 @@ impl Line {
     }
 }
 
-/// How the others are shown, as far as the server must know.
-pub(crate) fn write_others(bits: &mut BitWriter, others: Others) {
+/// How the others are shown, as far as the server must know: a number, and the most milliseconds they are moved on.
+pub(crate) fn others_number(others: Others) -> (u32, u32) {
     let (kind, millis) = match others {
         Others::Latest => (0, 0),
         Others::Extrapolated { at_most } => (1, at_most.as_micros() / 1000),
         Others::Interpolated(_) => (2, 0),
         Others::Predicted => (3, 0),
     };
-    bits.write(kind, 2);
-    bits.write(millis.min(1023), 10);
+    (kind, millis.min(1023) as u32)
 }
 
-pub(crate) fn read_others(bits: &mut BitReader<'_>) -> Others {
-    let (kind, millis) = (bits.read(2), bits.read(10));
+/// What [`others_number`] made a number of.
+pub(crate) fn others_of(kind: u32, millis: u32) -> Others {
     match kind {
         0 => Others::Latest,
-        1 => Others::Extrapolated { at_most: Span::millis(millis) },
+        1 => Others::Extrapolated { at_most: Span::millis(u64::from(millis)) },
         2 => Others::Interpolated(Interpolation::HISTORY),
         _ => Others::Predicted,
     }
+}
+
+pub(crate) fn write_others(bits: &mut BitWriter, others: Others) {
+    let (kind, millis) = others_number(others);
+    bits.write(u64::from(kind), 2);
+    bits.write(u64::from(millis), 10);
+}
+
+pub(crate) fn read_others(bits: &mut BitReader<'_>) -> Others {
+    let (kind, millis) = (bits.read(2) as u32, bits.read(10) as u32);
+    others_of(kind, millis)
 }
 
 #[cfg(test)]

@@ -3,21 +3,25 @@
 
 use crate::authority::{self, CLAIMS_MAX, Claim, Decisions, Trust};
 use crate::births::Births;
-use crate::bits::{BitReader, BitWriter, Malformed};
+use crate::bits::BitWriter;
 use crate::changes::Changes;
+use crate::codec::ByLoad;
+use crate::codec::compact::records::Remembered;
 use crate::codec::compact::stream::Streams;
-use crate::commands::{AHEAD_TICKS_MAX, CommandQueue, read_coded, read_moments, read_newest};
+use crate::commands::{AHEAD_TICKS_MAX, CommandQueue};
 use crate::entities::Layouts;
+use crate::foresight::{FORESEEN_TICKS_MAX, Foresight, Vantage};
 use crate::game::{EventKey, Game, Sight, Sights, Turn, Verdict};
 use crate::others;
 use crate::rates::Rates;
 use crate::record::{Layout, Precision, ROW_WORDS, Row};
 use crate::relevance::Places;
 use crate::replay::Recorder;
-use crate::rewind::{self, Screen, Told};
+use crate::rewind::{Screen, Told};
 use crate::sight::{self, History, Moment, Past};
 use crate::slots::Slots;
-use crate::snapshot::{Candidate, ClientBase, Decoded, Frame, Teller};
+use crate::snapshot::{Candidate, ClientBase, Foresee, Frame, Teller};
+use crate::table::Table;
 use crate::time::{Span, Time};
 use crate::versions::{VersionId, Versions, WireLayouts};
 use crate::view::Others;
@@ -25,11 +29,13 @@ use crate::world::{PlayerId, Tick, World};
 use head::SnapshotHead;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use telling::{Happening, Together};
 
 #[cfg(feature = "secure")]
 mod bequest;
 mod coming;
 mod head;
+mod hearing;
 mod recording;
 mod shown;
 mod telling;
@@ -53,9 +59,12 @@ pub(crate) const SNAPSHOT: u8 = 1;
 pub(crate) const EVENT: u8 = 2;
 /// Several events that may be lost, each with its length before it: 3 to 6 are succession's.
 pub(crate) const EVENTS: u8 = 7;
-/// The same with the compact codec: 8 is a server's pace.
+/// One that may not and several that may, with the compact codec: 8 is a server's pace.
 pub(crate) const CODED_EVENT: u8 = 9;
 pub(crate) const CODED_EVENTS: u8 = 10;
+
+/// The highest number of a game: the bit above says that what follows is coded.
+pub(crate) const GAME_ID_MAX: u8 = 127;
 
 /// A snapshot names the low bits of its tick: enough for hours of silence.
 pub(crate) const TICK_BITS: u32 = 24;
@@ -128,8 +137,12 @@ pub(crate) struct SnapshotServer<G: Game> {
     recorder: Option<Box<Recorder>>,
     /// If snapshots are compact for those who can read that.
     pub(crate) teller: Option<Box<Teller>>,
+    /// If snapshots are plain while the server is busy.
+    pub(crate) by_load: Option<ByLoad>,
     /// What codes commands and events for those who have the tables of these names.
     streams: Vec<(u64, Streams)>,
+    /// The events that were last coded together: as a rule the next player is told the same.
+    together: Together,
 }
 
 struct Player<G: Game> {
@@ -144,11 +157,13 @@ struct Player<G: Game> {
     /// Whether it is told what others ask for, to predict them too.
     wants_commands: bool,
     last_command: Option<G::Command>,
+    /// The commands of the last ticks, for foreseeing; none of a tick for which it gave none.
+    executed: VecDeque<Option<G::Command>>,
     /// The slots in sight in the last snapshot, and of which tick that was.
     seen: Slots,
     seen_at: Tick,
-    /// Whether reliably, and the message, which all who are told share.
-    events: Vec<(bool, Arc<[u8]>)>,
+    /// What it is to be told of, which all who are told share.
+    events: Vec<Arc<Happening>>,
     /// How it shows others, and what its screen showed when it gave a command; none if it does not tell.
     others: Option<Others>,
     moments: VecDeque<Told>,
@@ -218,83 +233,10 @@ impl<G: Game> SnapshotServer<G> {
             claims: VecDeque::new(),
             recorder: None,
             teller: None,
+            by_load: None,
             streams: Vec::new(),
+            together: Together::default(),
         }
-    }
-
-    /// Takes in what a player sent.
-    pub(crate) fn read(
-        &mut self,
-        now: Time,
-        from: PlayerId,
-        message: &[u8],
-    ) -> Result<(), Malformed> {
-        let player = find(&mut self.players, from).ok_or(Malformed)?;
-        let mut bits = BitReader::new(message);
-        let head = bits.read(19);
-        if bits.failed() {
-            return Err(Malformed);
-        }
-        if head as u8 != self.game_id {
-            // Of the game before: nothing of it counts any more.
-            return Ok(());
-        }
-        let every = head as u32 >> 8 & 0xff;
-        let [wants_commands, tells, claims] = [16, 17, 18].map(|bit| head >> bit & 1 != 0);
-        let offered = self.teller.as_ref().map(|teller| teller.tables_hash);
-        let has_tables = player.offered.is_some() && bits.read_bool();
-        let reads_compact = has_tables && player.offered == offered;
-        let decoded = Decoded::read(&mut bits);
-        let (mut others, mut claimed) = (None, None);
-        if tells {
-            others = Some(rewind::read_others(&mut bits));
-        }
-        if claims {
-            if self.rates.trust == Trust::Server {
-                return Err(Malformed);
-            }
-            claimed = Some(authority::read(&mut bits, &self.layouts.state).ok_or(Malformed)?);
-        }
-        let now_tick = self.world.tick();
-        let tick = match has_tables {
-            true => read_newest(&mut bits, now_tick),
-            false => Some(Tick(bits.read(32) as u32)),
-        };
-        if let Some(tick) = tick.filter(|_| tells) {
-            self.moments_read.clear();
-            read_moments(&mut bits, tick, &mut self.moments_read);
-        }
-        let Self { command_layout, command_row, commands_read, streams, .. } = self;
-        let streams =
-            streams.iter_mut().find(|(name, _)| has_tables && Some(*name) == player.offered);
-        let known = (&*command_layout, &mut **command_row, streams.map(|(_, streams)| streams));
-        let first_new = player.read_commands(&mut bits, (tick, has_tables), known, commands_read);
-        bits.finish()?;
-        let first_new = first_new?;
-        player.commands.take(&mut self.commands_read);
-        if tells && tick.is_some() {
-            player.others = others;
-            let early = micros_until(self.next_tick_at, now);
-            let length = self.rates.tick_length.as_micros() as i64;
-            let next = i64::from(self.world.tick().0) + 1;
-            player.take_moments(&self.moments_read, |of| early + (i64::from(of.0) - next) * length);
-        }
-        if let Some((claimed, tick)) = claimed.zip(tick) {
-            player.claims.push(tick, claimed);
-        }
-        player.snapshot_every = every.max(self.rates.ticks_per_snapshot);
-        player.wants_commands = wants_commands;
-        player.reads_compact = reads_compact;
-        player.base.acknowledge(decoded);
-        if !player.births.is_empty() {
-            player.births.acknowledge(decoded.newest as u32);
-        }
-        let Some(tick) = first_new else { return Ok(()) };
-        let ahead = i64::from(tick.0) - i64::from(self.world.tick().0) - 1;
-        let margin = micros_until(self.next_tick_at, now)
-            + ahead * self.rates.tick_length.as_micros() as i64;
-        player.margin_micros = Some(player.margin_micros.map_or(margin, |least| least.min(margin)));
-        Ok(())
     }
 
     /// Steps as many ticks as are due.
@@ -319,6 +261,8 @@ impl<G: Game> SnapshotServer<G> {
         self.commands.extend(self.players.iter_mut().map(|player| {
             let told_next = player.commands.repeated;
             player.last_command = player.commands.next::<G>();
+            let is_given = player.commands.repeated == told_next;
+            player.keep_executed(is_given);
             self.repeated += u64::from(player.commands.repeated - told_next);
             (player.id, player.last_command.clone())
         }));
@@ -531,7 +475,7 @@ impl<G: Game> SnapshotServer<G> {
             self.others.update(tick, &self.command_layout, known);
         }
         let Some(player) = find(&mut self.players, to) else { return };
-        let Player { base, births, snapshot_every, reads_compact, .. } = player;
+        let Player { base, births, snapshot_every, reads_compact, executed, .. } = player;
         let reads_compact = *reads_compact;
         if !births.is_empty() {
             births.tell(base.next_number(), tick);
@@ -555,23 +499,43 @@ impl<G: Game> SnapshotServer<G> {
             part(number, message);
         };
         let others = wants_commands.then_some(&self.others);
-        let teller = self.teller.as_deref_mut().filter(|_| reads_compact);
+        let is_compact = reads_compact && self.by_load.is_none_or(ByLoad::is_compact);
+        let teller = self.teller.as_deref_mut().filter(|_| is_compact);
         let limits = (bytes_max, budget_bytes);
         let viewer = (to, &self.visible, others);
-        head.tell((base, teller), &mut frame, viewer, limits, &mut self.bits, &mut send);
+        let vantage = Vantage::<G> {
+            me: to,
+            content: &self.content,
+            seed: self.seed,
+            tick_length: self.rates.tick_length,
+            layouts: &self.layouts,
+            wire: self.wire.all(),
+        };
+        let mut foresee = |base: Remembered<'_>, from: Tick, into: &mut Table| {
+            let command = |of: Tick| executed.get((tick.0 - of.0) as usize).cloned().flatten();
+            vantage.foresee(base, (from, tick), command, into)
+        };
+        let is_foreseen = G::foresight() != Foresight::Nobody;
+        let foresee: Option<Foresee<'_>> = if is_foreseen { Some(&mut foresee) } else { None };
+        head.tell((base, teller, foresee), &mut frame, viewer, limits, &mut self.bits, &mut send);
+    }
+
+    /// Whether snapshots are compact now, for those who can read that.
+    pub(crate) fn sends_compact(&self) -> bool {
+        self.teller.is_some() && self.by_load.is_none_or(ByLoad::is_compact)
     }
 
     /// Begins another game with those who are here: another map, other content. Each is told anew.
     pub(crate) fn change(&mut self, content: G::Content, seed: u64) -> Vec<(PlayerId, Vec<u8>)> {
         let players: Vec<PlayerId> = self.players.iter().map(|player| player.id).collect();
         let next = Self::new(content, seed, self.rates, self.next_tick_at);
-        let game_id = self.game_id.wrapping_add(1).max(1);
+        let game_id = self.game_id % GAME_ID_MAX + 1;
         // A recording is of one match.
         self.finish_recording();
         let (recorder, teller) = (self.recorder.take(), self.teller.take());
-        let streams = std::mem::take(&mut self.streams);
+        let (streams, by_load) = (std::mem::take(&mut self.streams), self.by_load);
         let asks_what_is_shown = self.asks_what_is_shown;
-        *self = Self { game_id, recorder, teller, streams, asks_what_is_shown, ..next };
+        *self = Self { game_id, recorder, teller, streams, by_load, asks_what_is_shown, ..next };
         players.into_iter().map(|player| (player, self.join(player))).collect()
     }
 
@@ -609,42 +573,20 @@ fn log<T>(kept: &mut VecDeque<T>, new: Vec<T>, most: usize) {
 }
 
 impl<G: Game> Player<G> {
+    /// Keeps what was executed last, the newest first, if that can be of use.
+    fn keep_executed(&mut self, is_given: bool) {
+        if G::foresight() != Foresight::Nobody {
+            self.executed.truncate(FORESEEN_TICKS_MAX as usize - 1);
+            self.executed.push_front(self.last_command.clone().filter(|_| is_given));
+        }
+    }
+
     /// Whether a snapshot is due in a tick.
     fn is_due(&self, tick: Tick, spreads: bool) -> bool {
         let every = self.snapshot_every;
         let turns = if spreads { SPREAD_TURNS.min(every) } else { 1 };
         let turn = u32::from(self.id.0) % turns * (every / turns);
         tick.0 % every == turn
-    }
-
-    /// Reads its commands, coded if it has the tables, as far as they are news.
-    fn read_commands(
-        &self,
-        bits: &mut BitReader<'_>,
-        (newest, has_tables): (Option<Tick>, bool),
-        (layout, row, streams): (&Layout, &mut Row, Option<&mut Streams>),
-        commands: &mut Vec<(Tick, G::Command)>,
-    ) -> Result<Option<Tick>, Malformed> {
-        commands.clear();
-        let Some(newest) = newest else { return Ok(None) };
-        if !has_tables {
-            return self.commands.read(bits, layout, newest, row, commands);
-        }
-        let records = read_coded(bits, streams.ok_or(Malformed)?)?;
-        self.commands.sort_out(layout, newest, records, commands)
-    }
-
-    /// Keeps what the screen showed, newest first, as far as it is news.
-    fn take_moments(&mut self, moments: &[(Tick, Moment)], early: impl Fn(Tick) -> i64) {
-        let newest = self.moments.back().map_or(Tick(0), |told| told.tick);
-        let news = moments.iter().take_while(|(tick, _)| *tick > newest).count();
-        self.moments.extend(moments[..news].iter().rev().map(|(tick, moment)| Told {
-            tick: *tick,
-            moment: *moment,
-            margin_micros: early(*tick),
-        }));
-        let excess = self.moments.len().saturating_sub(MOMENTS_MAX);
-        self.moments.drain(..excess);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::authority::Claim;
 use crate::channel::{CloseReason, Event, PAYLOAD_BYTES_MAX, Statistics};
+use crate::codec::ByLoad;
 use crate::codec::compact::{Tables, TablesError};
 use crate::endpoint::{Answer, Listener, ListenerConfig, ListenerEvent};
 use crate::game::{Game, Verdict};
@@ -10,7 +11,7 @@ use crate::peer::Peer;
 use crate::rates::Rates;
 use crate::replay::Recording;
 use crate::secure::{ConnectionId, GateConfig, Past, Random, TlsSession, TokenKey, is_handshake};
-use crate::serve::{CODED_EVENT, CODED_EVENTS, EVENTS, SnapshotServer, WELCOME};
+use crate::serve::{CODED_EVENTS, EVENTS, SnapshotServer, WELCOME};
 use crate::succession::{Hosting, Stage};
 use crate::time::{Span, Time};
 use crate::world::{PlayerId, Tick, World};
@@ -181,6 +182,17 @@ impl<G: Game> Server<G> {
     /// ones, as all do where [`Rates::base`] is not the common one. Refused if they are of another game.
     pub fn use_tables(&mut self, tables: impl Into<Arc<Tables>>) -> Result<(), TablesError> {
         self.half.use_tables(tables.into())
+    }
+
+    /// Sends plain snapshots instead while ticks take too long, as [`ByLoad`] decides once a second, if whoever runs it
+    /// says how long they take ([`worked`](Server::worked)).
+    pub fn choose_by_load(&mut self) {
+        self.half.by_load = Some(ByLoad::default());
+    }
+
+    /// Whether snapshots are compact now, for those who have the tables.
+    pub fn sends_compact(&self) -> bool {
+        self.half.sends_compact()
     }
 
     /// Takes a datagram; its bytes are of no use afterwards. An answer goes back to the same peer.
@@ -496,7 +508,9 @@ impl<G: Game> Server<G> {
             }
         }
         let Some(pace) = self.pacing.take(now) else { return };
-        let Rates { ticks_per_snapshot, rewinding, .. } = self.half.rates;
+        let Rates { ticks_per_snapshot, rewinding, tick_length, .. } = self.half.rates;
+        let by_load = self.half.by_load.map(|choice| choice.after(pace.tick_mean, tick_length));
+        self.half.by_load = by_load;
         for seat in &mut self.seats {
             let snapshots = std::mem::take(&mut seat.snapshots);
             let Some(connection) = seat.connection else { continue };
@@ -575,14 +589,10 @@ fn send_events(listener: &mut Listener, now: Time, to: ConnectionId, events: &[(
         }
     };
     for (is_reliable, message) in events {
-        let kind = if message[0] == CODED_EVENT { CODED_EVENTS } else { EVENTS };
-        if together[0] != kind {
-            flush(&mut together, listener);
-            together[0] = kind;
-        }
-        // All but its kind.
+        // All but its kind. What is coded is together already.
         let event = &message[1..];
-        let length = u8::try_from(event.len()).ok().filter(|_| !is_reliable);
+        let is_alone = *is_reliable || message[0] == CODED_EVENTS;
+        let length = u8::try_from(event.len()).ok().filter(|_| !is_alone);
         if length.is_none() || together.len() + 1 + event.len() > PAYLOAD_BYTES_MAX {
             flush(&mut together, listener);
         }

@@ -24,6 +24,11 @@ const AGE_BITS: u32 = 10;
 const SPAN_BITS: u32 = 8;
 const PART_BITS: u32 = 12;
 const AHEAD_BITS: u32 = 12;
+/// The most that is told of each.
+pub(crate) const AGE_MAX: u32 = (1 << AGE_BITS) - 1;
+pub(crate) const SPAN_MAX: u32 = (1 << SPAN_BITS) - 1;
+pub(crate) const PART_MAX: u32 = (1 << PART_BITS) - 1;
+pub(crate) const AHEAD_MAX: u32 = (1 << AHEAD_BITS) - 1;
 
 /// Where a screen stands among the snapshots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,6 +60,12 @@ impl Moment {
             part: whole(part * PARTS, PART_BITS),
             ahead: whole(ahead_ticks * AHEAD_PARTS, AHEAD_BITS),
         }
+    }
+
+    /// As it is told of a screen that shows others in this way: what the server knows from the two ticks is left out.
+    pub(crate) fn told(&self, others: Others) -> Self {
+        let ahead = if matches!(others, Others::Extrapolated { .. }) { self.ahead } else { 0 };
+        Self { ahead, ..*self }
     }
 
     pub(crate) fn part(&self) -> f64 {

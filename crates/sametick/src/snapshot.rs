@@ -24,7 +24,7 @@ use crate::versions::{Chunk, VersionId, Versions};
 use crate::world::{PlayerId, Tick};
 pub(crate) use candidates::Candidate;
 use candidates::{choose_alone, choose_together, fits};
-pub(crate) use compact::{Preface, Teller};
+pub(crate) use compact::{Foresee, Preface, Teller};
 pub(crate) use decoded::Decoded;
 use past::SentPast;
 use std::collections::VecDeque;

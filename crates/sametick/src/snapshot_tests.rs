@@ -483,7 +483,7 @@ impl Told {
                 &mut frame,
                 (PlayerId(0), &visible),
                 limits,
-                (teller, &preface),
+                (teller, &preface, None),
                 (bits, &mut |bits: &mut BitWriter, _| {
                     bits.write(1 | u64::from(said.tick) << 8, 40)
                 }),

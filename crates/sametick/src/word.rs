@@ -172,9 +172,14 @@ impl Word {
     /// Whether `word` can stand here: nothing else is ever written, so nothing else is read.
     #[inline(always)]
     pub fn admits(&self, word: u32) -> bool {
+        word <= self.max && (!self.is_particular() || self.admits_particular(word))
+    }
+
+    /// Whether not every word within its range is lawful.
+    #[inline(always)]
+    pub(crate) fn is_particular(&self) -> bool {
         use Meaning::{Exact, Reference, SmallFloat};
-        let is_particular = matches!(self.meaning, Exact | SmallFloat(_) | Reference);
-        word <= self.max && (!is_particular || self.admits_particular(word))
+        matches!(self.meaning, Exact | SmallFloat(_) | Reference)
     }
 
     /// Whether a word within its range is one that is written.

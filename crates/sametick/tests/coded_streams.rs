@@ -83,13 +83,46 @@ fn commands_and_events_come_back_and_take_less_room_than_plain() {
             delta::write_sequence(&mut bits, &layout, message.iter().map(Vec::as_slice));
             plain_bytes += bits.bits_written().div_ceil(8);
             let named = named(9, index);
-            let coded = streams.write_event(named, message[0].clone());
+            let coded = streams.write_event(named, &message[0]);
             let newest = Tick(named.tick.0 + 30);
             let (back, record) = streams.read_event(&coded, newest).expect("it was written so");
             assert_eq!((back, record), (named, &message[0][..]));
         }
         let (coded, plain) = (coded_bytes as f64, plain_bytes as f64);
         assert!(coded < share * plain, "{coded} bytes of {plain}");
+    }
+}
+
+#[test]
+fn events_that_are_told_together_come_back_and_take_less_room_than_each_alone() {
+    let layout = layout();
+    for tables in tables() {
+        let mut streams = Streams::new(&tables, &layout, &layout);
+        let (mut alone, mut together) = (0, 0);
+        for (index, message) in messages(3).iter().enumerate() {
+            let mut events: Vec<(Named, Vec<u32>)> = Vec::new();
+            for (back, record) in message.iter().enumerate() {
+                let named = Named { is_saved: false, ..named(3, index + back / 2) };
+                events.push((named, record.clone()));
+            }
+            let coded =
+                streams.write_events(events.iter().map(|(named, record)| (*named, &record[..])));
+            let newest = Tick(events[0].0.tick.0 + 20);
+            assert_eq!(streams.read_events(&coded, newest).as_ref(), Ok(&events));
+            together += coded.len();
+            let each =
+                events.iter().map(|(named, record)| streams.write_event(*named, record).len());
+            alone += each.sum::<usize>();
+            for at in 0..coded.len() {
+                let mut damaged = coded.clone();
+                damaged[at] ^= 0x11;
+                if let Ok(read) = streams.read_events(&damaged, newest) {
+                    let again = read.iter().map(|(named, record)| (*named, &record[..]));
+                    assert_eq!(streams.write_events(again), damaged, "two messages mean the same");
+                }
+            }
+        }
+        assert!(10 * together < 7 * alone, "{together} bytes together, {alone} alone");
     }
 }
 
@@ -102,7 +135,7 @@ fn damage_to_commands_and_events_is_refused_or_is_exactly_what_it_says() {
         for (index, message) in messages(5).iter().enumerate().step_by(37) {
             let commands = streams.write_commands(message);
             let named = named(5, index);
-            let event = streams.write_event(named, message[0].clone());
+            let event = streams.write_event(named, &message[0]);
             for (which, whole) in [commands, event].into_iter().enumerate() {
                 for (at, change) in (0..whole.len()).flat_map(|at| [1, 0x10, 0xff].map(|c| (at, c)))
                 {
@@ -114,7 +147,7 @@ fn damage_to_commands_and_events_is_refused_or_is_exactly_what_it_says() {
                     } else {
                         let read = streams.read_event(&damaged, named.tick);
                         let read = read.map(|(named, record)| (named, record.to_vec()));
-                        read.map(|(named, record)| streams.write_event(named, record))
+                        read.map(|(named, record)| streams.write_event(named, &record))
                     };
                     match again {
                         Ok(again) => assert_eq!(again, damaged, "two messages mean the same"),

@@ -16,8 +16,8 @@ pub struct Content {
     pub mode: Mode,
     /// What is shot at for practice; if there is nothing in it, the map's own targets.
     pub targets: TargetSet,
-    /// How many must play before the countdown begins; until it is over nobody walks or fires. With 0 anybody begins it,
-    /// and everyone may.
+    /// How many must play before the countdown begins; until it is over nobody walks or fires. With 0 anybody begins
+    /// it, and everyone may.
     pub held_for: u16,
 }
 

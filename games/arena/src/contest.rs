@@ -60,7 +60,8 @@ impl Contest {
     pub fn is_held(&self, content: &Content, tick: Tick) -> bool {
         let is_before = match self.phase {
             Phase::Waiting => true,
-            Phase::Countdown => self.until == 0 || tick.0 < self.until,
+            // The first tick of the round places everyone anew; what they do counts from the next one on.
+            Phase::Countdown => self.until == 0 || tick.0 <= self.until,
             Phase::Playing | Phase::Over => false,
         };
         content.held_for > 0 && is_before

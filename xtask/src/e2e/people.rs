@@ -107,7 +107,9 @@ const ADDED_MS: u64 = 20;
 
 /// Takes the documents' pictures: a participant's set-up, a round that waits, and the experimenter's page.
 pub(crate) async fn pictures(stage: &Stage) -> Result<()> {
-    let study = Study::host(stage, "pictures", PAIR, &[])?;
+    // With the usual hands and keys.
+    let file = PAIR.split("[keys]").next().unwrap_or(PAIR);
+    let study = Study::host(stage, "pictures", file, &[])?;
     let live = stage.page_at(study.text("live")?).await?;
     live.ask(&enter(PASSWORD)).await?;
     let one = Participant::open(stage, "one", &study.link(1)?).await?.unseen(PICTURE).await?;

@@ -1,5 +1,6 @@
 //! `bench codec`: the paper's section 6 on our work: what each stage saves, and what it costs.
 
+use super::footage::Footage;
 use super::measure::{Measured, measure, measure_ordered};
 use super::scene::{self, Scene};
 use super::{Report, compact, print, recording};
@@ -14,11 +15,12 @@ pub(crate) const EXAMPLES: &str = "Examples:
   sametick bench codec --seconds 10 --seed 7 --json
   sametick bench codec --data arena64.bin
   sametick bench codec --data cubes901_a.cub --age 6 --json
-  sametick bench codec --data cubes901_a.cub --codec compact --tables cubes.tables --json";
+  sametick bench codec --data cubes901_a.cub --codec compact --tables cubes.tables --json
+  sametick bench codec --data third.sametick --codec compact --tables arena.tables --loss";
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// A recorded game (ARENA001, CUB1 or Q3S1) instead of the built-in work
+    /// A recorded game (ARENA001, CUB1, Q3S1, or a match that --record wrote) instead of the built-in work
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
     /// How many snapshots old the base is [default: what makes 100 ms]
@@ -33,6 +35,9 @@ pub(crate) struct Options {
     /// Pass over this share of the recording, on which tables may have been trained
     #[arg(long, value_name = "FRACTION", default_value_t = 0.0)]
     skip_first: f64,
+    /// Also train tables on the recording itself, and say what the given ones lose against those
+    #[arg(long, requires = "tables")]
+    loss: bool,
     /// How long the built-in work runs
     #[arg(long, default_value_t = SECONDS, conflicts_with = "data")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=3600))]
@@ -58,6 +63,7 @@ impl Default for Options {
             codec: Choice::Plain,
             tables: None,
             skip_first: 0.0,
+            loss: false,
             seconds: SECONDS,
             seed: SEED,
             json: false,
@@ -76,11 +82,13 @@ enum Choice {
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     ensure!((0.0..1.0).contains(&options.skip_first), "--skip-first is a share from 0 to 1");
-    if options.codec == Choice::Compact {
+    let is_match = options.data.as_deref().map(Footage::is_match).transpose()?.unwrap_or(false);
+    if options.codec == Choice::Compact || is_match {
         let data = options.data.as_deref().context("--codec compact needs --data")?;
         let (age, skip_first, json) = (options.age, options.skip_first, options.json);
-        let tables = options.tables.as_deref();
-        return compact::run(&compact::Asked { data, tables, age, skip_first, json });
+        let (tables, loss) = (options.tables.as_deref(), options.loss);
+        let plain = options.codec == Choice::Plain;
+        return compact::run(&compact::Asked { data, tables, age, skip_first, loss, plain, json });
     }
     let (scenes, snapshots_hz, work) = open(options)?;
     let age = options.age.unwrap_or((snapshots_hz * BASE_AGE_MS).div_ceil(1000).max(1)) as usize;

@@ -1,10 +1,11 @@
 //! `bench codec --codec compact`: what snapshots cost with frozen tables, beside plain in the same run.
 
 use super::footage::{Footage, Recorded, Shot};
+use crate::codec::learn;
 use anyhow::{Context, ensure};
 use sametick::Table;
 use sametick::bits::{BitReader, BitWriter};
-use sametick::codec::compact::{Compact, Streams, Tables};
+use sametick::codec::compact::{Compact, EVENTS_TOGETHER_MAX, Streams, Tables};
 use sametick::codec::plain;
 use sametick::delta;
 use serde_json::{Map, Value, json};
@@ -17,6 +18,10 @@ pub(crate) struct Asked<'a> {
     pub(crate) tables: Option<&'a Path>,
     pub(crate) age: Option<u32>,
     pub(crate) skip_first: f64,
+    /// Whether the tables are to be compared with those of the recording itself.
+    pub(crate) loss: bool,
+    /// Whether only plain is to be told of.
+    pub(crate) plain: bool,
     pub(crate) json: bool,
 }
 
@@ -60,14 +65,63 @@ pub(crate) fn run(asked: &Asked<'_>) -> anyhow::Result<()> {
         figures.extend(streams);
         sums.verified &= verified;
     }
+    if asked.loss {
+        figures.extend(loss(&mut footage, age, asked.skip_first, &sums));
+    }
+    if asked.plain {
+        figures = plain_only(&figures);
+    }
     let named = Named { hash, trained_on: &trained_on, age, format: footage.format };
     if asked.json {
         super::print(&format!("{}\n", as_json(asked, &sums, &figures, &named)))?;
     } else {
-        super::print(&as_text(asked, &figures, &named))?;
+        super::print(&if asked.plain {
+            plain_text(asked, &figures)
+        } else {
+            as_text(asked, &figures, &named)
+        })?;
     }
     ensure!(sums.verified, "a snapshot did not come back as it was written");
     Ok(())
+}
+
+/// What there is to say of plain alone, by the names that the other has.
+fn plain_only(figures: &[(&'static str, f64)]) -> Vec<(&'static str, f64)> {
+    let of_both = ["header_bytes", "snapshots_count"];
+    let plain = |(name, value): &(&'static str, f64)| match name.strip_prefix("plain_") {
+        Some(name) => Some((name, *value)),
+        None => of_both.contains(name).then_some((*name, *value)),
+    };
+    figures.iter().filter_map(plain).collect()
+}
+
+fn plain_text(asked: &Asked<'_>, figures: &[(&str, f64)]) -> String {
+    let rows = figures.iter().map(|(name, value)| format!("{name:<42} {value:>10.2}\n"));
+    format!("{}, plain\n{}", asked.data.display(), rows.collect::<String>())
+}
+
+/// What the same snapshots take with tables of the recording itself, of which the whole is learned, and how much more
+/// those of other recordings take.
+fn loss(footage: &mut Footage, age: usize, skip: f64, others: &Sums) -> Vec<(&'static str, f64)> {
+    let own = learn(std::slice::from_mut(footage), &[age as u32], 1.0);
+    let (layouts, mut compact) = (footage.layouts.clone(), Compact::new(own));
+    let mut sums = Sums::default();
+    footage.play(age, skip..1.0, &mut |shot| {
+        let length = compact.write(&layouts, &shot.lineage, shot.now).len();
+        sums.bytes += length;
+        sums.snapshots += 1;
+        sums.runs.resize(sums.runs.len().max(shot.run + 1), [0; 3]);
+        let run = &mut sums.runs[shot.run];
+        *run = [run[0] + length, 0, run[2] + 1];
+    });
+    let header = footage.header_bytes;
+    let mean = |sums: &Sums| sums.bytes as f64 / sums.snapshots.max(1) as f64 + header as f64;
+    let [of_own, of_others] = [&sums, others].map(mean);
+    vec![
+        ("own_tables_bytes_per_snapshot_mean", of_own),
+        ("own_tables_client_bytes_per_snapshot_median", sums.medians(header)[0]),
+        ("loss_percent", 100.0 * (of_others / of_own - 1.0)),
+    ]
 }
 
 /// What was measured with.
@@ -81,11 +135,13 @@ struct Named<'a> {
 fn as_json(asked: &Asked<'_>, sums: &Sums, figures: &[(&str, f64)], named: &Named<'_>) -> Value {
     let mut all: Map<String, Value> =
         figures.iter().map(|(name, value)| ((*name).to_owned(), json!(round(*value)))).collect();
-    all.insert("tables_hash".into(), json!(format!("{:016x}", named.hash)));
-    all.insert("trained_on".into(), json!(named.trained_on));
+    if !asked.plain {
+        all.insert("tables_hash".into(), json!(format!("{:016x}", named.hash)));
+        all.insert("trained_on".into(), json!(named.trained_on));
+    }
     let options = json!({
         "data": asked.data.display().to_string(),
-        "codec": "compact",
+        "codec": if asked.plain { "plain" } else { "compact" },
         "age": named.age,
         "tables": asked.tables.map(|path| path.display().to_string()),
         "skip_first": asked.skip_first,
@@ -112,9 +168,17 @@ fn as_text(asked: &Asked<'_>, figures: &[(&str, f64)], named: &Named<'_>) -> Str
     };
     let trained_on =
         if named.trained_on.is_empty() { "nothing: built in" } else { named.trained_on };
+    let loss = || {
+        format!(
+            "with tables of the recording itself {:.2} bytes a snapshot, median client {:.1}: these lose {:.1} %\n",
+            figure("own_tables_bytes_per_snapshot_mean"),
+            figure("own_tables_client_bytes_per_snapshot_median"),
+            figure("loss_percent"),
+        )
+    };
     format!(
         "{}: {} snapshots of {}, base {} old, tables {:016x} trained on {trained_on}\n{}{}\
-         {} bytes of header are counted in these.\n{}",
+         {} bytes of header are counted in these.\n{}{}",
         asked.data.display(),
         figure("snapshots_count"),
         named.format,
@@ -123,12 +187,14 @@ fn as_text(asked: &Asked<'_>, figures: &[(&str, f64)], named: &Named<'_>) -> Str
         row("compact", ""),
         row("plain", "plain_"),
         figure("header_bytes"),
+        if asked.loss { loss() } else { String::new() },
         if figure("commands_bytes_per_message") > 0.0 {
             format!(
-                "commands {:.2} bytes a message, plain {:.2}; events {:.2} bytes each, plain {:.2}\n",
+                "commands {:.2} bytes a message, plain {:.2}; events {:.2} bytes each, {:.2} together, plain {:.2}\n",
                 figure("commands_bytes_per_message"),
                 figure("plain_commands_bytes_per_message"),
                 figure("event_bytes"),
+                figure("event_bytes_together"),
                 figure("plain_event_bytes"),
             )
         } else {
@@ -145,7 +211,7 @@ fn stream_figures(
 ) -> anyhow::Result<(Vec<(&'static str, f64)>, bool)> {
     let (commands, events) = (recorded.wire.commands(), recorded.wire.events());
     let mut streams = Streams::new(compact.tables(), commands, events);
-    let (mut sums, mut verified) = ([0usize; 4], true);
+    let (mut sums, mut verified) = ([0usize; 5], true);
     let behind = |count: usize| (count as f64 * skip_first) as usize;
     let messages = &recorded.commands[behind(recorded.commands.len())..];
     for message in messages {
@@ -159,7 +225,7 @@ fn stream_figures(
     }
     let happened = &recorded.events[behind(recorded.events.len())..];
     for (named, record) in happened {
-        let coded = streams.write_event(*named, record.clone());
+        let coded = streams.write_event(*named, record);
         let read = streams.read_event(&coded, named.tick);
         verified &= read.is_ok_and(|read| read == (*named, &record[..]));
         let mut bits = BitWriter::growing(MESSAGE_BYTES_MAX);
@@ -168,12 +234,25 @@ fn stream_figures(
         sums[2] += 8 * coded.len();
         sums[3] += (32 + 32 + 8 + 1 + bits.bits_written()).next_multiple_of(8);
     }
+    // Those of one snapshot go together, behind a byte of their kind and one of their game.
+    for together in
+        happened.chunk_by(|(first, _), (second, _)| first.tick.0 / 3 == second.tick.0 / 3)
+    {
+        for together in together.chunks(EVENTS_TOGETHER_MAX) {
+            let events = together.iter().map(|(named, record)| (*named, &record[..]));
+            let coded = streams.write_events(events);
+            let read = streams.read_events(&coded, together[0].0.tick);
+            verified &= read.is_ok_and(|read| read == together);
+            sums[4] += 8 * (2 + coded.len());
+        }
+    }
     let mean = |bits: usize, count: usize| bits as f64 / 8.0 / count.max(1) as f64;
     let figures = vec![
         ("commands_bytes_per_message", mean(sums[0], messages.len())),
         ("plain_commands_bytes_per_message", mean(sums[1], messages.len())),
         ("event_bytes", mean(sums[2], happened.len())),
         ("plain_event_bytes", mean(sums[3], happened.len())),
+        ("event_bytes_together", mean(sums[4], happened.len())),
     ];
     Ok((figures, verified))
 }

@@ -90,6 +90,13 @@ const VIEWS_MAX: usize = 16;
 const VIEW_SNAPSHOTS_MAX: usize = 20 * 600;
 
 impl Footage {
+    /// Whether it is a match of ours.
+    pub(crate) fn is_match(path: &Path) -> anyhow::Result<bool> {
+        let bytes =
+            std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        Ok(Header::read(&bytes).is_ok())
+    }
+
     /// Opens a recorded game of the formats that `bench codec` reads, or a match that `--record` wrote.
     pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
         let bytes =

@@ -44,6 +44,8 @@ pub(crate) struct Figures {
     pub(crate) accepted: u64,
     pub(crate) denied: Vec<(Denial, u64)>,
     pub(crate) standing: Standing,
+    /// How snapshots are written now, for those who can read that.
+    pub(crate) is_compact: bool,
 }
 
 /// Datagrams that were not taken or not sent, by reason.
@@ -167,6 +169,7 @@ impl Figures {
             "bytes_out": self.bytes_out,
             "late_commands": self.late_commands,
             "malformed": self.malformed,
+            "codec": if self.is_compact { "compact" } else { "plain" },
             "drops": drops,
             "match": self.standing.json(),
         })

@@ -126,6 +126,7 @@ impl Meter {
             accepted: gate.accepted(),
             denied: Denial::ALL.map(|denial| (denial, gate.denied(denial))).to_vec(),
             standing: Standing::of(server.world()),
+            is_compact: server.sends_compact(),
         }
     }
 

@@ -66,6 +66,16 @@ fn trained_tables_are_needed_on_both_ends_and_what_is_missing_is_said() {
 }
 
 #[test]
+fn a_server_that_chooses_by_its_load_says_which_codec_it_uses() {
+    let (mut server, address) = Running::serve(&["--codec", "auto", "--bots", "2"]);
+    let report = bots(&address, &["--seconds", "2", "--codec", "compact"]);
+    assert!(report["codecs"].to_string().contains("compact, tables"), "{report}");
+    assert_eq!(report["malformed"], 0, "{report}");
+    let status = server.next("status");
+    assert!(["compact", "plain"].map(Value::from).contains(&status["codec"]), "{status}");
+}
+
+#[test]
 fn a_page_is_told_where_the_tables_are() {
     let page = ["--page", "127.0.0.1:0", "--webtransport", "off", "--codec", "compact"];
     let common = ["serve", "--address", "127.0.0.1:0", "--map", "corners", "--json"];

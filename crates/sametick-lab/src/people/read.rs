@@ -404,6 +404,12 @@ fn staircase(
             "of two rounds a metric says nothing: correct = \"interval\" or \"answer 1 = yes\"";
         wrong(what.to_owned());
     }
+    let is_asked_later = |name: &str| name.contains("rating") || name == "told_apart";
+    if matches!(&correct, Correct::Metric(metric, ..) if is_asked_later(metric.name)) {
+        let what =
+            "a round is judged before its questions are answered: correct = \"answer 1 = yes\"";
+        wrong(what.to_owned());
+    }
     if !matches!(correct, Correct::Metric(..)) && people.group > 1 {
         wrong("a staircase by answers is for one person: group = 1".to_owned());
     }

@@ -76,7 +76,7 @@ impl Elsewhere {
     /// Where a player stood at a moment between two ticks, and where its eyes were.
     fn stood(&self, player: u32, at: f64) -> Option<[Vector; 2]> {
         let after = self.trail.partition_point(|(tick, _)| f64::from(*tick) <= at);
-        let (from, before) = self.trail.get(after.saturating_sub(1))?;
+        let (from, before) = self.trail.get(after.checked_sub(1)?)?;
         let before = before.get(&player).copied();
         let Some((to, then)) = self.trail.get(after) else { return before };
         let (before, then) = before.zip(then.get(&player).copied())?;
@@ -88,6 +88,9 @@ impl Elsewhere {
 impl Match<'_> {
     /// From now on these players' screens are worked out. Nobody has joined yet.
     pub(super) fn look_elsewhere(&mut self, players: BTreeSet<u32>, tick_length: Span) {
+        if players.is_empty() {
+            return;
+        }
         self.server.ask_what_is_shown();
         (self.elsewhere.players, self.elsewhere.tick_length) = (players, tick_length);
     }

@@ -14,7 +14,7 @@ use sametick::endpoint::ListenerConfig;
 use sametick::network::Conditions;
 use sametick::secure::Random;
 use sametick::{Model, Peer, PlayerId, Rates, ServerEvent, Span, Time};
-use sametick_arena::Content;
+use sametick_arena::{Content, Contest, Phase};
 
 /// Whoever is not here when a trial is to begin is waited for so long.
 pub const GATHERING_MAX: Span = Span::seconds(30);
@@ -349,6 +349,13 @@ impl Match<'_> {
         watch.second(&achieved);
     }
 
+    /// Whether the round still waits for somebody.
+    fn is_held(&self) -> bool {
+        let (content, world) = (&self.ground.content, self.server.world());
+        let phases = world.all::<Contest>().map(|(_, contest)| contest.phase);
+        content.held_for > 0 && phases.into_iter().any(|phase| phase != Phase::Playing)
+    }
+
     /// Why it cannot go on, if so.
     fn broken(&self, now: Time, opened: Time, has_begun: bool) -> Option<String> {
         for one in &self.people {
@@ -390,6 +397,9 @@ impl Match<'_> {
                 self.record(&self.numbers.clone());
             }
             match self.seconds.due(now) {
+                Some(Due::Begin) if self.is_held() => {
+                    return Ok((0.0, Some("the round did not begin".to_owned())));
+                }
                 Some(Due::Begin) => {
                     self.tell_second(None, watch);
                     self.begin();

@@ -198,10 +198,8 @@ impl<'a> Match<'a> {
             recording: None,
         };
         play.set_lines(0.0)?;
-        if !play.people.is_empty() {
-            let players = seats.iter().map(|person| person.player);
-            play.look_elsewhere(players.collect(), rates.tick_length);
-        }
+        let players = seats.iter().map(|person| person.player);
+        play.look_elsewhere(players.collect(), rates.tick_length);
         Ok(play)
     }
 

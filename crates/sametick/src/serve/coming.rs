@@ -1,6 +1,6 @@
 //! Players who come, go, are missed, and come back to their place.
 
-use super::telling::as_event;
+use super::telling::{Happening, as_event};
 use super::{Player, SnapshotServer};
 use crate::authority::{Decisions, Trust};
 use crate::births::Births;
@@ -50,10 +50,11 @@ impl<G: Game> SnapshotServer<G> {
             snapshot_every: self.rates.ticks_per_snapshot,
             wants_commands: false,
             last_command: None,
+            executed: VecDeque::new(),
             seen: Slots::default(),
             seen_at: Tick(0),
             // What happened before and still matters.
-            events: self.saved.iter().map(|(_, message)| (true, as_event(message))).collect(),
+            events: self.saved.iter().map(|(_, message)| Arc::new(saved(message))).collect(),
             others: None,
             moments: VecDeque::new(),
             screen: Screen::default(),
@@ -109,4 +110,9 @@ impl<G: Game> SnapshotServer<G> {
         self.absent.retain(|absent| *absent != id);
         self.left.push(id);
     }
+}
+
+/// An event that was saved, for one who joins.
+fn saved(message: &[u8]) -> Happening {
+    Happening { is_reliable: true, plain: as_event(message), coded: None }
 }

@@ -7,7 +7,7 @@ use crate::codec::compact::part::{self, Said};
 use crate::entity::EntityId;
 use crate::others;
 use crate::slots::Slots;
-use crate::snapshot::{ClientBase, Frame, Preface, Teller};
+use crate::snapshot::{ClientBase, Foresee, Frame, Preface, Teller};
 use crate::world::{PlayerId, Tick};
 
 /// What precedes each part of a snapshot.
@@ -27,7 +27,7 @@ impl SnapshotHead<'_> {
     /// Writes all parts of a snapshot, each with this before it, and sends them: compact ones if there is a teller.
     pub(super) fn tell(
         &self,
-        (base, teller): (&mut ClientBase, Option<&mut Teller>),
+        (base, teller, foresee): (&mut ClientBase, Option<&mut Teller>, Option<Foresee<'_>>),
         frame: &mut Frame<'_, impl Fn(EntityId) -> u32>,
         (to, visible, others): Viewer<'_>,
         limits: (usize, usize),
@@ -49,7 +49,7 @@ impl SnapshotHead<'_> {
         bits.clear();
         if let Some(teller) = teller {
             let preface = self.preface(bits, tell_others);
-            let told = (teller, &preface);
+            let told = (teller, &preface, foresee);
             base.write_compact(frame, (to, visible), limits, told, (bits, &mut begin), send);
             return;
         }

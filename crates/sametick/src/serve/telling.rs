@@ -1,13 +1,56 @@
-//! Who is told of what happens: each event is written once, and all who are meant share it.
+//! Who is told of what happens: each event is written once, and all who are meant share it. Those that may be lost
+//! are coded together, for who has the tables, when they go.
 
-use super::{CODED_EVENT, EVENT, EVENTS_WAITING_MAX, MESSAGE_BYTES_MAX, SnapshotServer, find};
+use super::{
+    CODED_EVENT, CODED_EVENTS, EVENT, EVENTS_WAITING_MAX, MESSAGE_BYTES_MAX, SnapshotServer, find,
+};
 use crate::bits::BitWriter;
-use crate::codec::compact::stream::Named;
+use crate::channel::PAYLOAD_BYTES_MAX;
+use crate::codec::compact::stream::{EVENTS_TOGETHER_MAX, Named, Streams};
 use crate::entity::EntityId;
 use crate::events::{self, SAVED_EVENTS_MAX};
 use crate::game::{Audience, Emitted, Game};
 use crate::world::PlayerId;
 use std::sync::Arc;
+
+/// An event that players are told of.
+pub(super) struct Happening {
+    pub(super) is_reliable: bool,
+    /// As it goes to whoever has no tables, and as to the others, if there are tables.
+    pub(super) plain: Arc<[u8]>,
+    pub(super) coded: Option<Coded>,
+}
+
+/// An event as it goes through the coder: alone, and what it is.
+pub(super) struct Coded {
+    message: Arc<[u8]>,
+    named: Named,
+    record: Vec<u32>,
+}
+
+/// Events that were coded together, and the message.
+#[derive(Default)]
+pub(super) struct Together {
+    events: Vec<Arc<Happening>>,
+    message: Arc<[u8]>,
+}
+
+/// What an event may take more among others than alone: whether there are more, and a tick that is far from theirs.
+const AMONG_OTHERS_BYTES_MAX: usize = 6;
+
+impl Together {
+    /// The events as one message. As a rule those before were told the same.
+    fn code(&mut self, events: &[Arc<Happening>], game_id: u8, streams: &mut Streams) -> Arc<[u8]> {
+        let is_same = |(left, right): (&Arc<Happening>, &Arc<Happening>)| Arc::ptr_eq(left, right);
+        if self.events.len() != events.len() || !self.events.iter().zip(events).all(is_same) {
+            let coded = events.iter().filter_map(|event| event.coded.as_ref());
+            let coded = streams.write_events(coded.map(|coded| (coded.named, &coded.record[..])));
+            self.message = [&[CODED_EVENTS, game_id], &coded[..]].concat().into();
+            self.events = events.to_vec();
+        }
+        Arc::clone(&self.message)
+    }
+}
 
 impl<G: Game> SnapshotServer<G> {
     /// Queues events for those who are to be told.
@@ -31,12 +74,14 @@ impl<G: Game> SnapshotServer<G> {
                     is_saved: emitted.delivery.is_saved,
                 };
                 let record = self.event_layout.record(&emitted.event);
-                let coded = streams.write_event(named, record);
-                Arc::from([&[CODED_EVENT, self.game_id], &coded[..]].concat())
+                let coded = streams.write_event(named, &record);
+                let message = Arc::from([&[CODED_EVENT, self.game_id], &coded[..]].concat());
+                Coded { message, named, record }
             });
             let Emitted { key, delivery, .. } = emitted;
-            let plain = as_event(message);
-            messages.push((key, delivery, coded.unwrap_or_else(|| plain.clone()), plain));
+            let is_reliable = delivery.is_reliable || delivery.is_saved;
+            let happening = Happening { is_reliable, plain: as_event(message), coded };
+            messages.push((key, delivery.to, Arc::new(happening)));
             if delivery.is_saved {
                 if self.saved.len() == SAVED_EVENTS_MAX {
                     self.saved.remove(0);
@@ -56,32 +101,55 @@ impl<G: Game> SnapshotServer<G> {
                 }
                 world.contains(entity) && visible.contains(entity.slot())
             };
-            for (key, delivery, coded, plain) in &messages {
+            for (key, to, happening) in &messages {
                 let has_seen = || {
                     player.seen.contains(key.entity.slot())
                         && versions.was_there(key.entity, player.seen_at)
                 };
-                let is_meant = match delivery.to {
+                let is_meant = match to {
                     Audience::All => true,
-                    Audience::One(one) => one == player.id,
+                    Audience::One(one) => *one == player.id,
                     Audience::Seeing => has_seen() || sees_now(key.entity),
                 };
                 if is_meant && player.events.len() < EVENTS_WAITING_MAX {
-                    let is_reliable = delivery.is_reliable || delivery.is_saved;
-                    let message = if player.reads_compact { coded } else { plain };
-                    player.events.push((is_reliable, message.clone()));
+                    player.events.push(Arc::clone(happening));
                 }
             }
         }
     }
 
-    /// Hands out what a player is to be told of events: whether reliably, and the message. The memory of what was
-    /// handed out before is used again.
+    /// Hands out what a player is to be told of events: whether reliably, and the message.
     pub(crate) fn take_events(&mut self, to: PlayerId, taken: &mut Vec<(bool, Arc<[u8]>)>) {
         taken.clear();
-        if let Some(player) = find(&mut self.players, to) {
-            std::mem::swap(&mut player.events, taken);
+        let Self { players, streams, together, game_id, .. } = self;
+        let Some(player) = find(players, to) else { return };
+        let mut streams =
+            streams.last_mut().filter(|_| player.reads_compact).map(|(_, streams)| streams);
+        // Those that may be lost and go together, and how long they are at most.
+        let (mut group, mut bytes) = (Vec::new(), 0);
+        let mut flush = |group: &mut Vec<Arc<Happening>>, taken: &mut Vec<(bool, Arc<[u8]>)>| {
+            if let Some(streams) = streams.as_deref_mut().filter(|_| !group.is_empty()) {
+                taken.push((false, together.code(group, *game_id, streams)));
+            }
+            group.clear();
+        };
+        for event in player.events.drain(..) {
+            let coded = event.coded.as_ref().filter(|_| player.reads_compact);
+            let Some(coded) = coded.filter(|_| !event.is_reliable) else {
+                // Nothing overtakes what must arrive.
+                flush(&mut group, taken);
+                let message = coded.map_or(&event.plain, |coded| &coded.message);
+                taken.push((event.is_reliable, Arc::clone(message)));
+                continue;
+            };
+            let length = coded.message.len() + AMONG_OTHERS_BYTES_MAX;
+            if group.len() == EVENTS_TOGETHER_MAX || bytes + length > PAYLOAD_BYTES_MAX {
+                flush(&mut group, taken);
+            }
+            bytes = if group.is_empty() { length } else { bytes + length };
+            group.push(Arc::clone(&event));
         }
+        flush(&mut group, taken);
         self.record_sent(to, taken);
     }
 }

@@ -11,8 +11,10 @@ use crate::codec::compact::Compact;
 use crate::codec::compact::part::{Against, Heading, Name, Outgoing, Said};
 use crate::codec::compact::records::Remembered;
 use crate::entity::EntityId;
+use crate::foresight;
 use crate::slots::Slots;
-use crate::world::PlayerId;
+use crate::table::Table;
+use crate::world::{PlayerId, Tick};
 use std::ops::Range;
 
 /// A coder, and room that all clients' snapshots share.
@@ -26,7 +28,11 @@ pub(crate) struct Teller {
     /// What the client will have.
     next: Remnant,
     held: Slots,
+    foreseen: Table,
 }
+
+/// Steps what a client has, from the tick of that on, by the rules into a table; false if that cannot be.
+pub(crate) type Foresee<'a> = &'a mut dyn FnMut(Remembered<'_>, Tick, &mut Table) -> bool;
 
 /// What stands before the entities of a snapshot's parts: what it says, and what else its first part and the others
 /// bring.
@@ -41,8 +47,8 @@ const TIGHTER: usize = 2;
 
 impl Teller {
     pub(crate) fn new(compact: Compact) -> Self {
-        let (members, next, held) = Default::default();
-        Self { tables_hash: compact.tables().hash(), compact, members, next, held }
+        let (members, next, held, foreseen) = Default::default();
+        Self { tables_hash: compact.tables().hash(), compact, members, next, held, foreseen }
     }
 
     /// Takes these for who is carried.
@@ -55,6 +61,31 @@ impl Teller {
     }
 }
 
+/// What the rules foresee of a part: whether the game lets them, and what it must come to if they do.
+#[derive(Clone, Copy)]
+struct Foreseen {
+    is_allowed: bool,
+    check: Option<u32>,
+}
+
+impl SentTable {
+    /// Lets the rules foresee from it.
+    fn foreseen(
+        &self,
+        frame: &Frame<'_, impl Fn(EntityId) -> u32>,
+        foresee: Option<Foresee<'_>>,
+        foreseen: &mut Table,
+    ) -> Foreseen {
+        let Some(foresee) = foresee else { return Foreseen { is_allowed: false, check: None } };
+        let told = self.past.as_ref().and_then(|past| past.told);
+        let (ids, visible) = (&self.versions[..], &self.visible);
+        let base = Remembered { versions: frame.versions, ids, visible };
+        let is_foreseen = told.is_some_and(|told| foresee(base, Tick(told.said.tick), foreseen));
+        let check = is_foreseen.then(|| foresight::check(foreseen, frame.layouts));
+        Foreseen { is_allowed: true, check }
+    }
+}
+
 impl ClientBase {
     /// As [`write`](ClientBase::write). A part that is too long with the coder goes as plain does, and then
     /// `plain_head` writes what precedes it; the part is told whether it is the first.
@@ -63,7 +94,7 @@ impl ClientBase {
         frame: &mut Frame<'_, impl Fn(EntityId) -> u32>,
         (viewer, visible): (PlayerId, &Slots),
         (bytes_max, budget_bytes): (usize, usize),
-        (teller, preface): (&mut Teller, &Preface),
+        (teller, preface, mut foresee): (&mut Teller, &Preface, Option<Foresee<'_>>),
         (bits, plain_head): (&mut BitWriter, &mut impl FnMut(&mut BitWriter, bool)),
         part: &mut impl FnMut(u64, &[u8]),
     ) {
@@ -78,14 +109,19 @@ impl ClientBase {
         loop {
             let is_first = from == 0;
             let (mut now, back) = self.next_table(from..chunks, slots);
+            let foresee: Option<Foresee<'_>> = match &mut foresee {
+                Some(foresee) => Some(&mut **foresee),
+                None => None,
+            };
+            let foresight = now.foreseen(frame, foresee, &mut teller.foreseen);
             let bytes = bytes_max.min(budget_bits / 8);
             let mut end = chunks;
             let mut is_written = false;
             if !is_much {
                 self.choose_all(frame, own, visible, from..chunks, &now, &mut teller.members);
                 let chosen = (from..end, bytes, is_first);
-                is_written =
-                    self.attempt(frame, own, visible, (&now, back), (teller, preface), chosen);
+                let written = (&now, back, foresight);
+                is_written = self.attempt(frame, own, visible, written, (teller, preface), chosen);
                 is_much = !is_written;
             }
             for tighter in [TIGHTER, 1] {
@@ -100,8 +136,8 @@ impl ClientBase {
                 teller.carry(frame.candidates, chunks);
                 let bytes = if tighter > 1 { bytes } else { bytes_max };
                 let chosen = (from..end, bytes, is_first);
-                is_written =
-                    self.attempt(frame, own, visible, (&now, back), (teller, preface), chosen);
+                let written = (&now, back, foresight);
+                is_written = self.attempt(frame, own, visible, written, (teller, preface), chosen);
             }
             let length;
             if is_written {
@@ -184,11 +220,11 @@ impl ClientBase {
         frame: &Frame<'_, impl Fn(EntityId) -> u32>,
         own: Own<'_>,
         visible: &Slots,
-        (now, back): (&SentTable, Back),
+        (now, back, foresight): (&SentTable, Back, Foreseen),
         (teller, preface): (&mut Teller, &Preface),
         (chunks, bytes_max, is_first): (Range<usize>, usize, bool),
     ) -> bool {
-        let Teller { compact, members, next, held, .. } = teller;
+        let Teller { compact, members, next, held, foreseen, .. } = teller;
         next.versions.clone_from(&now.versions);
         next.visible.clone_from(&now.visible);
         held.clear();
@@ -223,9 +259,15 @@ impl ClientBase {
                 said: preface.said,
                 chunks,
                 holds_back: frame.holds_back,
+                foreseen: foresight.check,
                 extra: preface.extra[usize::from(!is_first)].clone(),
             },
-            against: Against { told, end: now.chunks.end, newest_tick: tick },
+            against: Against {
+                told,
+                end: now.chunks.end,
+                newest_tick: tick,
+                foresees: foresight.is_allowed,
+            },
             lineage: now.lineage(frame.versions, tick),
             truth: Remembered {
                 versions: frame.versions,
@@ -233,6 +275,7 @@ impl ClientBase {
                 visible: &next.visible,
             },
             held,
+            foreseen,
             bytes_max,
         };
         compact.write_part(frame.layouts, outgoing).is_some()

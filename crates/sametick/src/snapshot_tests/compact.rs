@@ -3,7 +3,7 @@
 use super::*;
 use crate::codec::compact::part::COMPACT;
 use crate::codec::compact::{Compact, Lineage, Tables, train};
-use crate::codec::{Agreed, Wire};
+use crate::codec::{Agreed, ByLoad, Wire};
 use crate::received::ReceivedPart;
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(super) fn read<'a>(
 ) -> ReceivedPart<'a> {
     let mut bits = BitReader::new(part);
     if is_compact && part[0] & COMPACT != 0 {
-        let read = tables.read_compact(part, (coder, wire.all()), 0, |_, _| Ok(()));
+        let read = tables.read_compact(part, (coder, wire.all()), 0, |_, _| Ok(()), None);
         return read.expect("it is whole").expect("its base is there").2;
     }
     let mut said = Said::default();
@@ -216,4 +216,85 @@ fn a_damaged_compact_snapshot_that_is_refused_moves_nothing() {
         }
     }
     assert!(refused > 2_000, "{refused} of 20000 were refused");
+}
+
+#[test]
+fn a_server_that_changes_its_codec_with_its_load_shows_the_same_at_every_tick() {
+    let tables = built_in();
+    let length = Rates::default().tick_length;
+    let mut simulation = simulation(3, 3, &tables, Some(&tables));
+    simulation.loss = 0.1;
+    let mut kinds = [0, 0];
+    for second in 0..12 {
+        let share = if second % 3 == 0 { 9 } else { 1 };
+        // Calm for long enough, so that each second changes it.
+        let mut choice = ByLoad::default();
+        (0..6).for_each(|_| choice = choice.after(length * share / 10, length));
+        simulation.server.by_load = Some(choice);
+        assert_eq!(simulation.server.sends_compact(), share == 1);
+        simulation.run(1);
+        let (compact, plain) = compact_under_way(&simulation);
+        kinds = [kinds[0] + compact, kinds[1] + plain];
+    }
+    assert!(simulation.checked > 300, "{} snapshots were checked", simulation.checked);
+    assert!(kinds.iter().all(|count| *count > 3), "{kinds:?} compact and plain under way");
+}
+
+#[test]
+fn a_damaged_coded_message_of_a_client_is_refused_or_says_exactly_what_it_says() {
+    use crate::Layout;
+    use crate::codec::compact::asked::{Around, Asked};
+    use crate::codec::compact::stream::Streams;
+    use crate::sight::Moment;
+    use crate::view::{Interpolation, Others};
+    let layout = Layout::of::<Wish>(Precision::State);
+    let mut streams = Streams::new(&built_in(), &layout, &layout);
+    let mut dice = Dice::new(17, 0);
+    let (mut refused, mut bytes) = (0, 0);
+    for round in 0..400u32 {
+        let newest = Tick(5_000 + round);
+        let count = 1 + dice.below(7) as usize;
+        let moment = |back: u32| {
+            let of = newest.0 - back;
+            let from = of / 3 * 3 - 12;
+            let part = (of % 3 * 85) as u16;
+            Moment {
+                newest: Tick(from + 6),
+                from: Tick(from),
+                to: Tick(from + 3),
+                part,
+                ..Moment::default()
+            }
+        };
+        let tells = round % 3 > 0;
+        let asked = Asked {
+            every: (round % 5) as u8,
+            wants_commands: round % 7 == 0,
+            decoded: Decoded { newest: u64::from(40 + round), before: dice.below(64) | 1 },
+            others: tells.then_some(Others::Interpolated(Interpolation::HISTORY)),
+            claims: (round % 11 == 0).then(|| (vec![0b1011], 4)),
+            commands: Some((newest, count)),
+            moments: (0..count as u32).filter(|_| tells).map(moment).collect(),
+        };
+        let records = vec![layout.record(&Wish::default()); count];
+        let around = Around { part: asked.decoded.newest + 9, tick: Tick(newest.0 - 7) };
+        let message = streams.write_message(COMPACT | 1, asked.clone(), &records);
+        bytes += message.len();
+        let (read, back) = streams.read_message(&message[1..], &around).expect("it was written so");
+        assert_eq!((read, back), (asked, &records[..]), "round {round}");
+        for at in 1..message.len() {
+            let mut damaged = message.clone();
+            damaged[at] ^= 1 << dice.below(8);
+            let read = streams.read_message(&damaged[1..], &around);
+            let Ok((asked, records)) = read.map(|(asked, records)| (asked, records.to_vec()))
+            else {
+                refused += 1;
+                continue;
+            };
+            let again = streams.write_message(COMPACT | 1, asked, &records);
+            assert_eq!(again, damaged, "round {round}: two messages mean the same");
+        }
+    }
+    assert!(refused > 300, "{refused} were refused");
+    assert!(bytes < 400 * 24, "{bytes} bytes");
 }

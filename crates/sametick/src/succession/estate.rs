@@ -11,6 +11,7 @@ use crate::events::SAVED_EVENTS_MAX;
 use crate::game::EventKey;
 use crate::rates::Rates;
 use crate::rewind::Rewinding;
+use crate::serve::GAME_ID_MAX;
 use crate::snapshot::Base;
 use crate::time::Span;
 use crate::world::{PlayerId, Tick, World};
@@ -86,7 +87,7 @@ impl<E: Entities> Estate<E> {
             _ => return Err(Malformed),
         };
         let (seed, content) = (bits.read(64), bits.read(64));
-        let is_lawful = game_id > 0
+        let is_lawful = (1..=GAME_ID_MAX).contains(&game_id)
             && ticks_per_snapshot > 0
             && crate::alone::TICK_LENGTHS.contains(&tick_length);
         let events = count(&mut bits, SAVED_EVENTS_MAX, EVENT_BITS_MIN)?;

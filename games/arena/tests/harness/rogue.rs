@@ -75,17 +75,14 @@ impl Message {
         }
     }
 
-    /// For a server that has told of tables it is said that they are not here.
-    pub(crate) fn write(&self, game_id: u8, is_offered: bool) -> Vec<u8> {
+    /// Plain: whoever is told of tables need not have them.
+    pub(crate) fn write(&self, game_id: u8) -> Vec<u8> {
         let mut bits = BitWriter::growing(8192);
         bits.write(u64::from(game_id), 8);
         bits.write(self.snapshot_every, 8);
         bits.write_bool(self.wants_commands);
         bits.write_bool(self.moments.is_some());
         bits.write_bool(self.claims.is_some());
-        if is_offered {
-            bits.write_bool(false);
-        }
         bits.write(self.acknowledges.0, 32);
         bits.write(self.acknowledges.1, 32);
         // None of the parts before those.
@@ -149,8 +146,6 @@ pub(crate) struct Rogue {
     pub(crate) dialer: Dialer,
     pub(crate) me: Option<PlayerId>,
     game_id: u8,
-    /// Whether the server has tables.
-    is_offered: bool,
     /// What the server said, since it was last looked at.
     pub(crate) heard: Vec<Vec<u8>>,
     /// For how long what comes is left lying, and what lies there.
@@ -169,8 +164,7 @@ impl Rogue {
         let token = token.expect("nothing is attached");
         let dialer = Dialer::new(server, token, settings, play.now, &mut play.random);
         let (heard, lying) = (Vec::new(), Vec::new());
-        let (game_id, is_offered) = (0, false);
-        Self { host, dialer, me: None, game_id, is_offered, heard, dozes_millis: 0, lying }
+        Self { host, dialer, me: None, game_id: 0, heard, dozes_millis: 0, lying }
     }
 
     /// Takes in what has come, and sends what is due.
@@ -198,16 +192,13 @@ impl Rogue {
             let mut bits = BitReader::new(&welcome[1..]);
             self.game_id = bits.read(8) as u8;
             self.me = Some(PlayerId(bits.read(16) as u16));
-            // The tick, how long one takes, the seed, and two flags.
-            bits.skip(32 + 32 + 64 + 2);
-            self.is_offered = bits.read_bool();
         }
         self.dialer.advance(now, &mut |_| {});
         self.flush(play);
     }
 
     pub(crate) fn say(&mut self, play: &mut Match, message: &Message) {
-        self.dialer.send_unreliable(1, &message.write(self.game_id, self.is_offered));
+        self.dialer.send_unreliable(1, &message.write(self.game_id));
         self.flush(play);
     }
 

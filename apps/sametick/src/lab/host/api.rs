@@ -2,7 +2,7 @@
 //! nothing of any other seat.
 
 use super::desk::{Answer, Desk, Errors, Grip, object, text};
-use super::state::{Told, Trouble, unix_ms};
+use super::state::{State, Told, Trouble, unix_ms};
 use super::table::lock;
 use crate::page::digits;
 use axum::http::StatusCode;
@@ -56,22 +56,25 @@ pub(super) fn hash(secret: &str) -> String {
 pub(super) fn seat(desk: &Desk, seat: SeatId) -> Answer {
     let mut state = lock(&desk.state);
     state.touch(seat)?;
+    Ok(shown(desk, &mut state, seat))
+}
+
+fn shown(desk: &Desk, state: &mut State, seat: SeatId) -> Value {
     let now_ms = unix_ms();
     let stage = state.stage(seat, now_ms);
     state.study.note_shown(seat, &stage, now_ms);
-    let mut shown = shown(desk, &stage, now_ms);
-    if stage == Stage::Calibration {
-        shown["floor_ms"] = desk.calibration.floor_ms(seat.0.into()).into();
-        let Grip { sensitivity, invert, keys } = desk.grip(&state, seat);
-        shown["hand"] = json!({ "sensitivity": sensitivity, "invert": invert, "keys": keys });
+    let mut shown = serde_json::to_value(&stage).unwrap_or_else(|_| json!({ "stage": "waiting" }));
+    if matches!(stage, Stage::Refused { .. }) {
+        // The figures tell of a condition: the experimenter reads them.
+        shown["why"] = "this line is too slow for one of the rounds".into();
     }
-    Ok(shown)
-}
-
-fn shown(desk: &Desk, stage: &Stage, now_ms: u64) -> Value {
-    let mut shown = serde_json::to_value(stage).unwrap_or_else(|_| json!({ "stage": "waiting" }));
     shown["title"] = desk.title.clone().into();
     shown["now_ms"] = now_ms.into();
+    if stage == Stage::Calibration {
+        shown["floor_ms"] = desk.calibration.floor_ms(seat.0.into()).into();
+        let Grip { sensitivity, invert, keys } = desk.grip(state, seat);
+        shown["hand"] = json!({ "sensitivity": sensitivity, "invert": invert, "keys": keys });
+    }
     shown
 }
 
@@ -106,10 +109,7 @@ pub(super) fn act(desk: &Desk, seat: SeatId, body: &Value) -> Answer {
     if declines && let Some(group) = state.study.group_of(seat) {
         desk.stop_table(&mut state, group, "somebody does not take part any more");
     }
-    let now_ms = unix_ms();
-    let stage = state.stage(seat, now_ms);
-    state.study.note_shown(seat, &stage, now_ms);
-    Ok(shown(desk, &stage, now_ms))
+    Ok(shown(desk, &mut state, seat))
 }
 
 /// What a page says of itself, with the floor that the server found: nobody is believed about that.

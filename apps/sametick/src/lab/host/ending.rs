@@ -111,7 +111,8 @@ impl Host {
                 flags.push(Flag { name: "silent", detail });
             }
             if let Some(life) = state.life(*seat) {
-                life.flags = flags.iter().map(|flag| flag.detail.clone()).collect();
+                life.flags =
+                    flags.iter().map(|flag| format!("{}: {}", flag.name, flag.detail)).collect();
             }
             against.extend(flags.into_iter().map(|flag| (*seat, flag)));
         }

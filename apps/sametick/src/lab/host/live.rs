@@ -1,6 +1,6 @@
 //! The experimenter's page: everyone's state, what is asked and achieved, and what the experimenter does about it.
-//! Scores are not shown, and conditions only as letters until one is looked at, which is logged. What is asked of a line
-//! stands beside what is achieved: whoever is to be blind for lines does not look there.
+//! Scores are not shown, and conditions only as letters until one is looked at, which is logged. What is asked of a
+//! line stands beside what is achieved: whoever is to be blind for lines does not look there.
 
 use super::desk::{Answer, Desk, Errors, text};
 use super::state::unix_ms;
@@ -108,9 +108,10 @@ pub(super) fn state(desk: &Desk) -> Value {
             row["is_focused"] = told.map(|told| told.is_focused).into();
             row["is_hidden"] = told.map(|told| told.hidden_ms > 0.0).into();
             row["flags"] = life.flags.clone().into();
-            // Whatever is yellow in the table is said.
+            // What is marked in its row is also said.
             let against = life.flags.iter().filter(|_| !is_playing);
-            anomalies.extend(against.map(|what| format!("P{:02}, last round: {what}.", seat.0)));
+            anomalies
+                .extend(against.map(|what| format!("P{:02}, in the last round: {what}.", seat.0)));
             if is_playing && told.is_some_and(|told| told.hidden_ms > 0.0) {
                 anomalies.push(format!("P{:02}: the page is hidden.", seat.0));
             }

@@ -53,6 +53,7 @@ fn name(subject: Subject, layouts: &[Layout], kinds: &[String]) -> String {
         Part::Generation => "which generation".into(),
         Part::Kind => "which kind".into(),
         Part::Held => "whether it is held back".into(),
+        Part::Foreseen => "whether it is as foreseen".into(),
         Part::Changed => "whether it changed".into(),
         Part::Rare => "whether a rare field changed".into(),
         Part::Word(index) => word(index),

@@ -13,7 +13,7 @@ use std::fmt;
 
 const MAGIC: [u8; 4] = *b"STCT";
 /// Tables of another version are refused: the walk they were trained for was another.
-pub const TABLES_VERSION: u16 = 2;
+pub const TABLES_VERSION: u16 = 3;
 /// Longer files are refused unread.
 pub const TABLES_BYTES_MAX: usize = 1 << 24;
 /// What tables say they were trained on is at most so long.
@@ -41,7 +41,10 @@ impl fmt::Display for TablesError {
         match self {
             Self::Foreign => write!(f, "this is no file of codec tables"),
             Self::Version(version) => {
-                write!(f, "the tables are of version {version}, but only {TABLES_VERSION} is read")
+                write!(
+                    f,
+                    "the tables are of version {version}, but only {TABLES_VERSION} is read: train them again"
+                )
             }
             Self::Damaged => write!(f, "the tables are damaged"),
             Self::OtherGame => {
@@ -183,8 +186,8 @@ impl Out {
     }
 
     fn tree(&mut self, tree: &Tree) {
-        self.u16(tree.nodes.len() as u16);
-        for node in &tree.nodes {
+        self.u16(tree.nodes().len() as u16);
+        for node in tree.nodes() {
             self.u8(node.feature);
             self.u16(node.next);
             if node.feature != Node::LEAF {
@@ -357,7 +360,7 @@ impl In<'_> {
         let leaves = count.div_ceil(2);
         let is_leaf = |node: &&Node| node.feature == Node::LEAF;
         let is_within = nodes.iter().filter(is_leaf).all(|leaf| usize::from(leaf.next) < leaves);
-        (is_within && count % 2 == 1).then_some((Tree { nodes }, leaves))
+        (is_within && count % 2 == 1).then_some((Tree::new(nodes), leaves))
     }
 
     fn chance(&mut self) -> Option<u16> {

@@ -6,8 +6,8 @@ use super::records::Records;
 use super::space::{Motion, Rumour, Space};
 use super::tables::{KindTables, WordCode, WordTables};
 use super::tree::{
-    FRACTION_BITS, Features, INITIAL, INPUTS, Inputs, MOVEMENT, OTHERS, RATE, RECENT, RESIDUALS,
-    rounded,
+    DIRECTION, FRACTION_BITS, Features, INITIAL, INPUTS, Inputs, MOVEMENT, OTHERS, RATE, RECENT,
+    RESIDUALS, rounded,
 };
 use super::turn::Turn;
 use crate::entity::EntityId;
@@ -73,6 +73,16 @@ pub(super) struct Recent {
     pub(super) residual: i32,
     pub(super) size: i32,
     pub(super) delta: i32,
+}
+
+impl Recent {
+    /// Takes in what a prediction missed, how large that is, and how far the word went.
+    #[inline(always)]
+    pub(super) fn note(&mut self, missed: i32, size: i32, delta: i32) {
+        self.residual = missed;
+        self.size += (size * 16 - self.size) >> 2;
+        self.delta = delta;
+    }
 }
 
 const ONE: i32 = 1 << FRACTION_BITS;
@@ -179,14 +189,14 @@ impl Entity<'_> {
             if self.rumour.count > 0 { self.rumour.error } else { -1 };
     }
 
-    /// How a word moves if it goes on as before, and as it did before that, and which way.
+    /// How a word moves if it goes on as before, how that differs from before, and how many steps it went last.
     #[inline(always)]
     fn movement(&self, mode: impl Numbers, (word, at): (usize, i32), spans: &[u32; 3]) -> [i32; 3] {
         let before = mode.number(self.before[word]);
         let earlier = mode.number(self.earlier[word]);
         let last = mode.distance(before, at);
         let (velocity, older) = velocities(last, mode.distance(earlier, before), spans);
-        [velocity, velocity.wrapping_sub(older), last.signum() * ONE]
+        [velocity, velocity.wrapping_sub(older), last]
     }
 
     /// How far a word's rate takes it, before and now.
@@ -223,6 +233,7 @@ impl Entity<'_> {
         let mut inputs = [0; INPUTS];
         let movement = self.movement(mode, (word, at), spans);
         [inputs[0], inputs[1], inputs[13]] = movement;
+        inputs[13] = inputs[13].signum() * ONE;
         self.take_speed(movement);
         [inputs[2], inputs[3]] = self.rate(code, spans, row);
         if let Some(axis) = code.axis {
@@ -270,7 +281,9 @@ impl Entity<'_> {
         if code.inputs & MOVEMENT != 0 {
             add(0, movement[0]);
             add(1, movement[1]);
-            add(13, movement[2]);
+        }
+        if code.inputs & DIRECTION != 0 {
+            add(13, movement[2].signum() * ONE);
         }
         if code.inputs & RATE != 0 {
             add(2, rates[0]);
@@ -342,30 +355,26 @@ impl Entity<'_> {
 
     /// What is known when a number is coded.
     #[inline(always)]
-    pub(super) fn prepare(&mut self, (predicted, steps, at): (i32, i32, i32), recent: &Recent) {
+    pub(super) fn prepare(&mut self, (predicted, steps, at): (i32, i32, i32)) {
         let known = &mut self.known;
         known[f::PREDICTED] = steps;
         known[f::PREDICTED_SIZE] = predicted.wrapping_abs();
         known[f::FRACTION] = predicted.wrapping_sub(steps << FRACTION_BITS);
         known[f::SPREAD] = predicted.wrapping_sub(known[f::SPREAD]).wrapping_abs();
         known[f::VALUE] = at;
-        known[f::RECENT_SIZE] = recent.size;
-        known[f::RECENT] = recent.residual;
     }
 
-    /// Takes in what a word's prediction missed.
+    /// Takes in what a word's prediction missed; says how large that is.
     #[inline(always)]
-    pub(super) fn note(&mut self, recent: &mut Recent, missed: i32, delta: i32) {
+    pub(super) fn note(&mut self, missed: i32, delta: i32) -> i32 {
         let size = missed.unsigned_abs().min(1 << 20).cast_signed();
-        recent.residual = missed;
-        recent.size += (size * 16 - recent.size) >> 2;
-        recent.delta = delta;
         let known = &mut self.known;
         known[f::RESIDUAL_BEFORE] = known[f::RESIDUAL];
         known[f::RESIDUAL] = missed;
         known[f::RESIDUAL_SIZE] = size;
         known[f::RESIDUALS] += size;
         known[f::CHANGED_SO_FAR] += i32::from(delta != 0);
+        size
     }
 
     /// Takes in how far a word went.

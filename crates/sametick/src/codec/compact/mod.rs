@@ -4,6 +4,7 @@
 //! No state is kept per connection: what a message means follows from the tables and from the lineage of
 //! its base alone, so loss cannot put two ends apart.
 
+pub(crate) mod asked;
 mod costs;
 mod file;
 mod float;
@@ -12,6 +13,7 @@ pub(crate) mod part;
 mod plan;
 pub mod range;
 pub(crate) mod records;
+mod rotation;
 mod space;
 pub(crate) mod stream;
 mod tables;
@@ -23,7 +25,7 @@ mod walk;
 pub use costs::{Cost, Costs};
 pub use file::{TABLES_BYTES_MAX, TABLES_VERSION, TRAINED_ON_BYTES_MAX, TablesError};
 pub use plan::Hint;
-pub use stream::{Named, Streams};
+pub use stream::{EVENTS_TOGETHER_MAX, Named, Streams};
 pub use tables::Tables;
 pub use walk::Lineage;
 

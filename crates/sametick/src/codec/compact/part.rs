@@ -7,6 +7,7 @@ use super::tree::{Decide, NumberModel};
 use super::walk::{Port, Walk};
 use super::{Compact, Reading};
 use crate::bits::{BitWriter, Malformed};
+use crate::foresight::{CHECK_BITS, FORESEEN_TICKS_MAX};
 use crate::received::nearest_of;
 use crate::record::Layout;
 use crate::slots::Slots;
@@ -33,6 +34,7 @@ const EXTRA: u16 = 2_000;
 const FROM_START: u16 = 63_000;
 const AS_LONG: u16 = 63_500;
 const HOLDS_BACK: u16 = 6_000;
+const FORESEEN: u16 = 60_000;
 
 /// What a part says of its tick and of its reader's commands, as it is told: only low bits of the count of repeats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,6 +94,16 @@ pub(crate) struct Against<'a> {
     pub(crate) end: usize,
     /// The newest tick that the reader knows; what is written does not depend on it.
     pub(crate) newest_tick: u32,
+    /// Whether the game lets its rules foresee.
+    pub(crate) foresees: bool,
+}
+
+impl Against<'_> {
+    /// Whether a part of a tick may have been foreseen.
+    fn may_foresee(&self, tick: u32) -> bool {
+        let ahead = self.told.map_or(0, |told| tick.wrapping_sub(told.said.tick));
+        self.foresees && (1..=FORESEEN_TICKS_MAX).contains(&ahead)
+    }
 }
 
 /// What follows the name.
@@ -100,6 +112,8 @@ pub(crate) struct Heading {
     pub(crate) said: Said,
     pub(crate) chunks: Range<usize>,
     pub(crate) holds_back: bool,
+    /// What the rules foresee must come to this, if they do.
+    pub(crate) foreseen: Option<u32>,
     /// Bits that are handed on as they are.
     pub(crate) extra: Option<(Vec<u8>, usize)>,
 }
@@ -165,7 +179,7 @@ fn code_name(coder: &mut impl Head, newest: u64, name: Name) -> Name {
 }
 
 /// Codes a number from a guess, within what it can be.
-fn code_near(
+pub(super) fn code_near(
     coder: &mut impl Head,
     model: &NumberModel,
     value: u32,
@@ -230,14 +244,20 @@ fn code_heading(
     let is_other = !is_first && start == 0 || !is_known && end == against.end;
     if is_other || end > CHUNKS_MAX || start > end {
         coder.fail();
-        return Heading { said, chunks: 0..0, holds_back: false, extra };
+        return Heading { said, chunks: 0..0, holds_back: false, foreseen: None, extra };
     }
     let holds_back = coder.decide(HOLDS_BACK, heading.holds_back);
-    Heading { said, chunks: start..end, holds_back, extra }
+    let is_foreseen =
+        against.may_foresee(said.tick) && coder.decide(FORESEEN, heading.foreseen.is_some());
+    let foreseen = is_foreseen.then(|| coder.raw(CHECK_BITS, heading.foreseen.unwrap_or_default()));
+    Heading { said, chunks: start..end, holds_back, foreseen, extra }
 }
 
 /// Bits as they are, and how many.
-fn code_extra(coder: &mut impl Head, (mut bytes, bits): (Vec<u8>, usize)) -> (Vec<u8>, usize) {
+pub(super) fn code_extra(
+    coder: &mut impl Head,
+    (mut bytes, bits): (Vec<u8>, usize),
+) -> (Vec<u8>, usize) {
     let bits = coder.raw(EXTRA_BITS, bits as u32) as usize;
     if bits == 0 {
         coder.fail();
@@ -261,25 +281,25 @@ pub(crate) struct Outgoing<'a> {
     pub(crate) lineage: Past<Remembered<'a>>,
     pub(crate) truth: Remembered<'a>,
     pub(crate) held: &'a mut Slots,
+    /// What the rules foresee, if the heading says so.
+    pub(crate) foreseen: &'a Table,
     pub(crate) bytes_max: usize,
 }
 
 impl Compact {
     /// Writes a part, unless it is longer than it may be.
     pub(crate) fn write_part(&mut self, layouts: &[Layout], part: Outgoing<'_>) -> Option<&[u8]> {
-        let Outgoing { game_id, name, heading, against, lineage, truth, held, bytes_max } = part;
+        let Outgoing { game_id, name, heading, against, lineage, truth, held, .. } = part;
+        let (bytes_max, foreseen) = (part.bytes_max, part.foreseen);
         let mut encoder = Encoder::reusing(std::mem::take(&mut self.bytes));
         encoder.prefix(COMPACT | game_id);
         code_name(&mut encoder, name.number, name);
         let heading = code_heading(&mut encoder, against, name.back, heading);
         let mut port = super::Writing { encoder, bytes_max };
         let held = heading.holds_back.then_some(held);
-        Walk::new(layouts, &self.tables, lineage, &mut self.memory, &mut port).part(
-            heading.chunks,
-            Some(truth),
-            None,
-            held,
-        );
+        Walk::new(layouts, &self.tables, lineage, &mut self.memory, &mut port)
+            .foreseeing(heading.foreseen.map(|_| foreseen))
+            .part(heading.chunks, Some(truth), None, held);
         let is_whole = !port.failed();
         self.bytes = port.encoder.finish();
         (is_whole && self.bytes.len() <= bytes_max).then_some(&self.bytes)
@@ -305,8 +325,9 @@ impl<'a> Incoming<'a> {
 
     /// Reads what follows the name.
     pub(crate) fn heading(&mut self, against: Against<'_>) -> Result<Heading, Malformed> {
+        let said = Said::default();
         let unknown =
-            Heading { said: Said::default(), chunks: 0..0, holds_back: false, extra: None };
+            Heading { said, chunks: 0..0, holds_back: false, foreseen: None, extra: None };
         let heading = code_heading(&mut self.port, against, self.name.back, unknown);
         if self.port.failed() { Err(Malformed) } else { Ok(heading) }
     }
@@ -317,16 +338,13 @@ impl<'a> Incoming<'a> {
         compact: &mut Compact,
         layouts: &'t [Layout],
         heading: &Heading,
-        lineage: Past<&'t Table>,
+        (lineage, foreseen): (Past<&'t Table>, &'t Table),
         (now, held): (&mut Table, &mut Slots),
     ) -> Result<(), Malformed> {
         let held = heading.holds_back.then_some(held);
-        Walk::new(layouts, &compact.tables, lineage, &mut compact.memory, &mut self.port).part(
-            heading.chunks.clone(),
-            None,
-            Some(now),
-            held,
-        );
+        Walk::new(layouts, &compact.tables, lineage, &mut compact.memory, &mut self.port)
+            .foreseeing(heading.foreseen.map(|_| foreseen))
+            .part(heading.chunks.clone(), None, Some(now), held);
         if self.port.failed() { Err(Malformed) } else { self.port.decoder.finish() }
     }
 }

@@ -196,10 +196,14 @@ pub(crate) trait Numbers: Copy {
     const IS_FLOAT: bool = false;
     /// Whether a word is within its range when its number is.
     const IS_RANGED: bool = false;
+    /// Whether every word of a number can stand where it is.
+    const IS_ADMITTED: bool = false;
     /// The number of a word.
     fn number(self, word: u32) -> i32;
     /// The word of a number; a float's nearest.
     fn word(self, number: i32) -> u32;
+    /// Whether a number that is `missed` beside another and has this word is not another in disguise.
+    fn is_itself(self, missed: i32, number: i32, word: u32) -> bool;
     /// How far it is from one number to another.
     #[inline(always)]
     fn distance(self, from: i32, to: i32) -> i32 {
@@ -228,6 +232,10 @@ impl Numbers for Integer {
     fn word(self, number: i32) -> u32 {
         number.wrapping_sub(self.low).cast_unsigned()
     }
+    #[inline(always)]
+    fn is_itself(self, _: i32, _: i32, _: u32) -> bool {
+        true
+    }
 }
 
 /// See [`Mode::Wraps`].
@@ -237,6 +245,7 @@ pub(crate) struct Wraps {
 }
 
 impl Numbers for Wraps {
+    const IS_ADMITTED: bool = true;
     #[inline(always)]
     fn number(self, word: u32) -> i32 {
         wrap(word.cast_signed(), self.bits)
@@ -244,6 +253,10 @@ impl Numbers for Wraps {
     #[inline(always)]
     fn word(self, number: i32) -> u32 {
         number.cast_unsigned() & (u32::MAX >> (32 - u32::from(self.bits)))
+    }
+    #[inline(always)]
+    fn is_itself(self, missed: i32, _: i32, _: u32) -> bool {
+        wrap(missed, self.bits) == missed
     }
     #[inline(always)]
     fn distance(self, from: i32, to: i32) -> i32 {
@@ -272,6 +285,10 @@ impl Numbers for Float {
     fn word(self, number: i32) -> u32 {
         let value = f64::from(number) * f64::from(self.times) / power(self.shift);
         (value as f32).to_bits()
+    }
+    #[inline(always)]
+    fn is_itself(self, _: i32, number: i32, word: u32) -> bool {
+        self.number(word) == number
     }
 }
 

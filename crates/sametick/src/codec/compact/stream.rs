@@ -1,5 +1,6 @@
 //! Records one after another through the coder, with no entities around them: what players ask for, and what happens.
 
+use super::asked::{Around, Asked, code_asked};
 use super::part;
 use super::range::{Decoder, Encoder};
 use super::records::{Past, Records};
@@ -69,7 +70,7 @@ impl Stream {
     }
 
     /// Walks records, each against those before it: those given, or as many as are asked for.
-    fn walk<P: Port>(&mut self, port: &mut P, truth: Option<&[Vec<u32>]>, count: usize) {
+    fn walk<P: Port, R: AsRef<[u32]>>(&mut self, port: &mut P, truth: Option<&[R]>, count: usize) {
         self.records.clear();
         if !HAS_CODER {
             return port.fail();
@@ -86,7 +87,7 @@ impl Stream {
                 spans: [1; 3],
             };
             let layouts = std::slice::from_ref(&self.layout);
-            let truth = truth.map(|truth| &truth[index][..]);
+            let truth = truth.map(|truth| truth[index].as_ref());
             let mut walk = Walk::new(layouts, &self.tables, lineage, &mut self.memory, port);
             let is_changed = walk.entity(0, PLACE.0, truth, None);
             if port.failed() {
@@ -127,7 +128,7 @@ impl Named {
     }
 }
 
-/// An event's tick is told as its low bits, but that of one that was saved, which may be of any age.
+/// A tick is told as its low bits, but that of an event that was saved, which may be of any age.
 const EVENT_TICK_BITS: u32 = 16;
 const SLOT_BITS: u32 = 12;
 const _: () = assert!(crate::ENTITY_SLOTS_MAX <= 1 << SLOT_BITS);
@@ -160,7 +161,7 @@ impl Streams {
     pub fn read_commands(&mut self, bytes: &[u8]) -> Result<&[Vec<u32>], Malformed> {
         let mut port = Reading { decoder: Decoder::new(bytes), failed: false };
         let count = port.decoder.raw(COUNT_BITS) as usize + 1;
-        self.commands.walk(&mut port, None, count);
+        self.commands.walk::<_, Vec<u32>>(&mut port, None, count);
         if port.failed() {
             return Err(Malformed);
         }
@@ -168,8 +169,46 @@ impl Streams {
         Ok(&self.commands.records)
     }
 
+    /// Writes a client's message: a byte that is not zero, what it says, and its commands, as many as that says.
+    pub(crate) fn write_message(
+        &mut self,
+        first: u8,
+        asked: Asked,
+        records: &[Vec<u32>],
+    ) -> Vec<u8> {
+        let mut encoder = Encoder::default();
+        encoder.prefix(first);
+        let around = Around {
+            part: asked.decoded.newest,
+            tick: asked.commands.map_or(Tick(0), |(newest, _)| newest),
+        };
+        code_asked(&mut encoder, &around, asked);
+        let mut port = Writing { encoder, bytes_max: usize::MAX };
+        self.commands.walk(&mut port, Some(records), records.len());
+        port.encoder.finish()
+    }
+
+    /// Reads what [`write_message`](Streams::write_message) wrote behind the first byte.
+    pub(crate) fn read_message(
+        &mut self,
+        body: &[u8],
+        around: &Around,
+    ) -> Result<(Asked, &[Vec<u32>]), Malformed> {
+        let mut port = Reading { decoder: Decoder::new(body), failed: false };
+        let asked = code_asked(&mut port, around, Asked::default());
+        let count = asked.commands.map_or(0, |(_, count)| count);
+        if !port.failed() {
+            self.commands.walk::<_, Vec<u32>>(&mut port, None, count);
+        }
+        if port.failed() {
+            return Err(Malformed);
+        }
+        port.decoder.finish()?;
+        Ok((asked, &self.commands.records))
+    }
+
     /// Writes an event.
-    pub fn write_event(&mut self, named: Named, record: Vec<u32>) -> Vec<u8> {
+    pub fn write_event(&mut self, named: Named, record: &[u32]) -> Vec<u8> {
         let mut encoder = Encoder::default();
         code_named(&mut encoder, named.tick, Some(named));
         let mut port = Writing { encoder, bytes_max: usize::MAX };
@@ -181,7 +220,7 @@ impl Streams {
     pub fn read_event(&mut self, bytes: &[u8], newest: Tick) -> Result<(Named, &[u32]), Malformed> {
         let mut port = Reading { decoder: Decoder::new(bytes), failed: false };
         let named = code_named(&mut port, newest, None).ok_or(Malformed)?;
-        self.events.walk(&mut port, None, 1);
+        self.events.walk::<_, Vec<u32>>(&mut port, None, 1);
         if port.failed() {
             return Err(Malformed);
         }
@@ -189,31 +228,124 @@ impl Streams {
         let record = self.events.records.first().ok_or(Malformed)?;
         Ok((named, record))
     }
+
+    /// Writes events that are told together, at least one and at most [`EVENTS_TOGETHER_MAX`], in one run of
+    /// decisions: the name of each but the first from the one before it. None of them is saved for later.
+    pub fn write_events<'e>(
+        &mut self,
+        events: impl IntoIterator<Item = (Named, &'e [u32])>,
+    ) -> Vec<u8> {
+        let mut port = Writing { encoder: Encoder::default(), bytes_max: usize::MAX };
+        let mut before = None;
+        for (named, record) in events {
+            if before.is_some() {
+                port.encoder.bit(MORE_EVENTS, true);
+            }
+            code_next(&mut port.encoder, named.tick, before, Some(named));
+            self.events.walk(&mut port, Some(&[record]), 1);
+            before = Some(named);
+        }
+        port.encoder.bit(MORE_EVENTS, false);
+        port.encoder.finish()
+    }
+
+    /// Reads what [`write_events`](Streams::write_events) wrote; `newest` is a tick not far from them.
+    pub fn read_events(
+        &mut self,
+        bytes: &[u8],
+        newest: Tick,
+    ) -> Result<Vec<(Named, Vec<u32>)>, Malformed> {
+        let mut port = Reading { decoder: Decoder::new(bytes), failed: false };
+        let mut events: Vec<(Named, Vec<u32>)> = Vec::new();
+        loop {
+            let before = events.last().map(|(named, _)| *named);
+            let named = code_next(&mut port, newest, before, None).ok_or(Malformed)?;
+            self.events.walk::<_, Vec<u32>>(&mut port, None, 1);
+            if port.failed() || events.len() == EVENTS_TOGETHER_MAX {
+                return Err(Malformed);
+            }
+            events.push((named, self.events.records.pop().ok_or(Malformed)?));
+            if !port.decoder.bit(MORE_EVENTS) {
+                break;
+            }
+        }
+        port.decoder.finish()?;
+        Ok(events)
+    }
+}
+
+/// So many events at most are told together.
+pub const EVENTS_TOGETHER_MAX: usize = 256;
+
+/// The chances, of 65536, that there are more events, and that the next is about the same entity.
+const MORE_EVENTS: u16 = 30_000;
+const SAME_ENTITY: u16 = 16_000;
+
+/// Codes the name of an event that is told with others, either way; none if it cannot be one.
+fn code_next(
+    coder: &mut impl part::Head,
+    newest: Tick,
+    before: Option<Named>,
+    named: Option<Named>,
+) -> Option<Named> {
+    let tick = named.map_or(0, |named| named.tick.0);
+    let tick = match before {
+        Some(before) => {
+            part::code_near(coder, &SMALL, tick, before.tick.0, (0, i32::MAX.cast_unsigned()))
+        }
+        None => code_tick(coder, newest, Tick(tick)).0,
+    };
+    let entity = named.map(|named| named.entity);
+    let known = before.map(|before| before.entity);
+    let is_same = known.is_some() && coder.decide(SAME_ENTITY, entity == known);
+    let entity = if is_same { known } else { code_entity(coder, entity) };
+    if !is_same && entity.is_some() && entity == known {
+        coder.fail();
+    }
+    let ordinal = code_ordinal(coder, named.map_or(0, |named| named.ordinal));
+    Some(Named { tick: Tick(tick), entity: entity?, ordinal, is_saved: false })
 }
 
 /// Codes an event's name, either way; none if it cannot be one.
 fn code_named(coder: &mut impl part::Head, newest: Tick, named: Option<Named>) -> Option<Named> {
-    let known = Default::default();
     let is_saved = coder.decide(SAVED, named.is_some_and(|named| named.is_saved));
     let tick = named.map_or(0, |named| named.tick.0);
-    let low = coder.raw(EVENT_TICK_BITS, tick & ((1 << EVENT_TICK_BITS) - 1));
     let tick = if is_saved {
+        let low = coder.raw(EVENT_TICK_BITS, tick & ((1 << EVENT_TICK_BITS) - 1));
         coder.raw(EVENT_TICK_BITS, tick >> EVENT_TICK_BITS) << EVENT_TICK_BITS | low
     } else {
-        nearest_of(u64::from(newest.0), low, EVENT_TICK_BITS) as u32
+        code_tick(coder, newest, Tick(tick)).0
     };
-    let slot = coder.raw(SLOT_BITS, named.map_or(0, |named| named.entity.slot() as u32));
-    let generation = named.map_or(0, |named| named.entity.generation().cast_signed() - 1);
-    let generation = SMALL.code(coder, &known, generation);
-    let ordinal = SMALL.code(coder, &known, named.map_or(0, |named| i32::from(named.ordinal)));
+    let entity = code_entity(coder, named.map(|named| named.entity));
+    let ordinal = code_ordinal(coder, named.map_or(0, |named| named.ordinal));
+    Some(Named { tick: Tick(tick), entity: entity?, ordinal, is_saved })
+}
+
+/// Codes a tick as its low bits: the one nearest to another. Before the first there is none.
+pub(super) fn code_tick(coder: &mut impl part::Head, around: Tick, tick: Tick) -> Tick {
+    let mask = (1 << EVENT_TICK_BITS) - 1;
+    let low = coder.raw(EVENT_TICK_BITS, tick.0 & mask);
+    let tick = nearest_of(u64::from(around.0), low, EVENT_TICK_BITS) as u32;
+    if tick & mask != low {
+        coder.fail();
+    }
+    Tick(tick)
+}
+
+/// Codes which entity an event is about; none, and a failure, if it cannot be one.
+fn code_entity(coder: &mut impl part::Head, entity: Option<EntityId>) -> Option<EntityId> {
+    let slot = coder.raw(SLOT_BITS, entity.map_or(0, |entity| entity.slot() as u32));
+    let generation = entity.map_or(0, |entity| entity.generation().cast_signed() - 1);
+    let generation = SMALL.code(coder, &Default::default(), generation);
     let entity = u32::try_from(i64::from(generation) + 1)
         .ok()
         .and_then(|generation| EntityId::new(slot as usize, generation));
-    match (entity, u8::try_from(ordinal)) {
-        (Some(entity), Ok(ordinal)) => Some(Named { tick: Tick(tick), entity, ordinal, is_saved }),
-        _ => {
-            coder.fail();
-            None
-        }
+    if entity.is_none() {
+        coder.fail();
     }
+    entity
+}
+
+fn code_ordinal(coder: &mut impl part::Head, ordinal: u8) -> u8 {
+    part::code_near(coder, &SMALL, u32::from(ordinal), 0, (0, u32::from(u8::MAX))) as u8
 }

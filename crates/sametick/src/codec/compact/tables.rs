@@ -4,8 +4,8 @@ use super::file::{TRAINED_ON_BYTES_MAX, TablesError};
 use super::known::feature as f;
 use super::plan::{Mode, NONE, Plan};
 use super::tree::{
-    CLASSES, FlagModel, HALF, INPUTS, Inputs, LEAF_WORDS, MOVEMENT, Node, NumberModel, RATE,
-    Regression, Tree, WEIGHT_BITS,
+    CLASSES, DIRECTION, FlagModel, HALF, INPUTS, Inputs, LEAF_WORDS, MOVEMENT, Node, NumberModel,
+    RATE, RECENT, Regression, Tree, WEIGHT_BITS,
 };
 use crate::record::Layout;
 use crate::word::{Blend, Meaning, Word};
@@ -68,6 +68,8 @@ pub(crate) struct WordCode {
     /// Whether its own movement is asked about, and its rate.
     pub(crate) asks_speed: bool,
     pub(crate) asks_rate: bool,
+    /// Whether anyone looks at what the last of its kind did.
+    pub(crate) asks_recent: bool,
 }
 
 pub(crate) const WHOLE: i32 = 1 << WEIGHT_BITS;
@@ -175,6 +177,10 @@ impl KindTables {
     fn compile(&mut self) {
         let plan = &self.plan;
         let last = plan.order[..usize::from(plan.lively)].last().map(|word| usize::from(*word));
+        // A prediction looks at what was known when the word before it was coded.
+        let recent = 1u32 << f::RECENT | 1 << f::RECENT_SIZE;
+        let regressions_ask =
+            self.words.iter().any(|word| word.regression.tree.asked() & recent != 0);
         for (index, word) in self.words.iter_mut().enumerate() {
             let asked = word.numbers.tree.asked() | word.on_grid.tree.asked();
             let asked = asked | word.regression.tree.asked();
@@ -186,7 +192,7 @@ impl KindTables {
                 |input: usize| word.regression.weights.iter().any(|weights| weights[input] != 0);
             let inputs = (0..INPUTS).filter(|input| weighed(*input));
             let inputs = inputs.fold(0, |inputs, input| inputs | 1 << input);
-            let moves = inputs & MOVEMENT != 0;
+            let moves = inputs & (MOVEMENT | DIRECTION) != 0;
             let rate = plan.rates[index];
             let first = plan.place;
             let axis = (first != NONE).then(|| index.wrapping_sub(usize::from(first)));
@@ -204,6 +210,7 @@ impl KindTables {
                     && (plan.rotation..plan.rotation + 4).contains(&(index as u8)),
                 asks_speed: moves || asks(&[f::SPEED, f::ACCELERATION, f::SPREAD]),
                 asks_rate: inputs & RATE != 0 || asks(&[f::RATE_CHANGE]),
+                asks_recent: inputs & RECENT != 0 || asked & recent != 0 || regressions_ask,
             };
         }
     }
@@ -218,7 +225,7 @@ fn built_in_change() -> FlagModel {
         Node::leaf(0),
         Node::leaf(1),
     ];
-    FlagModel { tree: Tree { nodes }, chances: vec![3_000, 61_500, 50_000] }
+    FlagModel { tree: Tree::new(nodes), chances: vec![3_000, 61_500, 50_000] }
 }
 
 /// How many sizes of surprises are told apart.
@@ -255,7 +262,7 @@ fn built_in_numbers(stranger: [u16; LEAF_WORDS], is_led: bool) -> NumberModel {
             Node::leaf(0),
         ];
         let leaves = vec![stranger, surprise(0, 5_500, 30_000)];
-        return NumberModel { tree: Tree { nodes }, leaves, details, detail_bits };
+        return NumberModel { tree: Tree::new(nodes), leaves, details, detail_bits };
     }
     // Strangers first, then what rested, then by the change of speed, each four times the one before.
     let mut nodes = vec![
@@ -278,7 +285,7 @@ fn built_in_numbers(stranger: [u16; LEAF_WORDS], is_led: bool) -> NumberModel {
         nodes.extend([Node::leaf((size + 2) as u16), Node::leaf(0)]);
         open = nodes.len() - 1;
     }
-    NumberModel { tree: Tree { nodes }, leaves, details, detail_bits }
+    NumberModel { tree: Tree::new(nodes), leaves, details, detail_bits }
 }
 
 /// A surprise of about so many bits: the chance of more than that, and of more or less at each step from there.

@@ -15,9 +15,10 @@ pub(crate) type Inputs = [i32; INPUTS];
 /// How many inputs a prediction has.
 pub(crate) const INPUTS: usize = 14;
 
-/// Which inputs are of a word's own movement, of its rate, of what others did, of what was missed before, of the last
-/// of the kind, and of its initial value, a bit each.
-pub(crate) const MOVEMENT: u16 = 1 << 0 | 1 << 1 | 1 << 13;
+/// Which inputs are of a word's own movement, of which way it went, of its rate, of what others did, of what
+/// was missed before, of the last of the kind, and of its initial value, a bit each.
+pub(crate) const MOVEMENT: u16 = 1 << 0 | 1 << 1;
+pub(crate) const DIRECTION: u16 = 1 << 13;
 pub(crate) const RATE: u16 = 1 << 2 | 1 << 3;
 pub(crate) const OTHERS: u16 = 0b1111 << 4;
 pub(crate) const RESIDUALS: u16 = 1 << 8 | 1 << 9;
@@ -56,16 +57,48 @@ impl Node {
 /// Questions that lead to a leaf. Children stand behind their parents, so every walk ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Tree {
-    pub(crate) nodes: Vec<Node>,
+    nodes: Vec<Node>,
+    /// The same for walking: the first, and the children of each, which are looked up while it is asked.
+    first: Step,
+    steps: Vec<[Step; 2]>,
 }
+
+/// A node in a word: its threshold, where its children stand or its leaf's number, and its feature.
+type Step = u64;
+
+const NEXT_SHIFT: u32 = 8;
+const THRESHOLD_SHIFT: u32 = 32;
 
 impl Default for Tree {
     fn default() -> Self {
-        Self { nodes: vec![Node::leaf(0)] }
+        Self::new(vec![Node::leaf(0)])
     }
 }
 
 impl Tree {
+    /// Of nodes, at least one, the children of each behind it.
+    pub(crate) fn new(nodes: Vec<Node>) -> Self {
+        // Which pair of children each node's is, and how the node looks then.
+        let mut pairs: Vec<u16> = Vec::new();
+        let mut step = |node: &Node| {
+            let mut next = node.next;
+            if node.feature != Node::LEAF {
+                pairs.push(node.next);
+                next = pairs.len() as u16 - 1;
+            }
+            let threshold = u64::from(node.threshold.cast_unsigned()) << THRESHOLD_SHIFT;
+            threshold | u64::from(next) << NEXT_SHIFT | u64::from(node.feature)
+        };
+        let all: Vec<Step> = nodes.iter().map(&mut step).collect();
+        let child = |index: u16| [0, 1].map(|which| all[usize::from(index) + which]);
+        let steps = pairs.iter().map(|index| child(*index)).collect();
+        Self { first: all[0], steps, nodes }
+    }
+
+    pub(crate) fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
     /// Which features are asked about, a bit each.
     pub(crate) fn asked(&self) -> u32 {
         let questions = self.nodes.iter().filter(|node| node.feature != Node::LEAF);
@@ -74,12 +107,14 @@ impl Tree {
 
     #[inline(always)]
     pub(crate) fn leaf(&self, features: &Features) -> usize {
-        let mut node = &self.nodes[0];
+        let mut step = self.first;
         // A leaf asks about no feature that there is.
-        while let Some(value) = features.get(usize::from(node.feature)) {
-            node = &self.nodes[usize::from(node.next) + usize::from(*value > node.threshold)];
+        while let Some(value) = features.get(usize::from(step as u8)) {
+            let [no, yes] = self.steps[usize::from((step >> NEXT_SHIFT) as u16)];
+            let threshold = ((step >> THRESHOLD_SHIFT) as u32).cast_signed();
+            step = if *value > threshold { yes } else { no };
         }
-        usize::from(node.next)
+        usize::from((step >> NEXT_SHIFT) as u16)
     }
 }
 
@@ -192,32 +227,35 @@ impl NumberModel {
         let sign = leaf[CLASSES + usize::from(class > 1)];
         let mut left = class as u32 - 1;
         let size = value.unsigned_abs();
-        // A sign that is as likely either way goes with the bits that are.
-        if sign == HALF && self.detail_bits == 0 && left < RAW_BITS_MAX {
-            let below = size & !(u32::MAX << left);
-            let known = coder.raw(left + 1, u32::from(value < 0) << left | below);
-            let magnitude = (known & !(1 << left) | 1 << left).cast_signed();
-            return if known >> left != 0 { -magnitude } else { magnitude };
-        }
-        let is_negative = coder.decide(sign, value < 0);
+        let details = left.min(u32::from(self.detail_bits));
+        // A sign that is as likely either way goes with the bits that are, if there are any.
+        let joins = sign == HALF && (1..RAW_BITS_MAX).contains(&(left - details));
+        let mut is_negative = !joins && coder.decide(sign, value < 0);
         let mut magnitude = 1;
-        if class > 1 {
+        if details > 0 {
             let detail = detail_place(class, usize::from(leaf[0]));
             let mut place = detail;
-            for _ in 0..left.min(u32::from(self.detail_bits)) {
+            for _ in 0..details {
                 left -= 1;
                 let bit = coder.decide(self.details[place], size >> left & 1 != 0);
                 magnitude = magnitude << 1 | u32::from(bit);
                 place = detail + 1 + usize::from(bit);
             }
-            while left > 0 {
-                let bits = left.min(RAW_BITS_MAX);
-                left -= bits;
-                let known = coder.raw(bits, (size >> left) & ((1 << bits) - 1));
-                magnitude = magnitude << bits | known;
-            }
         }
-        let value = magnitude as i32;
+        if joins {
+            let below = size & !(u32::MAX << left);
+            let known = coder.raw(left + 1, u32::from(value < 0) << left | below);
+            is_negative = known >> left != 0;
+            magnitude = magnitude << left | known & !(1 << left);
+            left = 0;
+        }
+        while left > 0 {
+            let bits = left.min(RAW_BITS_MAX);
+            left -= bits;
+            let known = coder.raw(bits, (size >> left) & ((1 << bits) - 1));
+            magnitude = magnitude << bits | known;
+        }
+        let value = magnitude.cast_signed();
         if is_negative { value.wrapping_neg() } else { value }
     }
 }

@@ -8,8 +8,7 @@ use super::plan::{Float, Integer, Mode, NONE, Numbers, Wraps};
 use super::records::{Past, Records};
 use super::space::{Motion, Rumour, Space};
 use super::tables::{Tables, WordTables};
-use super::tree::{FRACTION_BITS, Features, FlagModel, Inputs, NumberModel};
-use super::turn::{self, Turn};
+use super::tree::{Features, FlagModel, Inputs, NumberModel};
 use crate::entity::EntityId;
 use crate::record::{Layout, ROW_WORDS, Row};
 use crate::slots::{CHUNK_SLOTS, Slots, places};
@@ -61,6 +60,8 @@ pub(crate) enum Part {
     Kind,
     /// Whether an entity may have changed and is not told of now.
     Held,
+    /// Whether an entity is what the rules make of it.
+    Foreseen,
     /// Whether an entity changed.
     Changed,
     /// Whether any of the words that rarely change did.
@@ -99,11 +100,11 @@ pub(crate) trait Port {
 /// Room that is used again from snapshot to snapshot; nothing in it outlives one.
 #[derive(Debug)]
 pub(crate) struct Memory {
-    space: Space,
+    pub(super) space: Space,
     order: Vec<u16>,
     keys: Vec<u8>,
     heads: Vec<(u16, Head)>,
-    recent: Vec<[Recent; ROW_WORDS]>,
+    pub(super) recent: Vec<[Recent; ROW_WORDS]>,
     pub(super) row: Box<Row>,
     held: HeldModels,
 }
@@ -115,13 +116,18 @@ impl Default for Memory {
     }
 }
 
-/// Whether somebody is held back, of those who moved before and of others. No recording says how often.
+/// Whether somebody is held back, of those who moved before and of others, and whether it is as foreseen. No recording
+/// says how often.
 #[derive(Debug)]
-struct HeldModels([FlagModel; 2]);
+struct HeldModels {
+    held: [FlagModel; 2],
+    as_foreseen: FlagModel,
+}
 
 impl Default for HeldModels {
     fn default() -> Self {
-        Self([FlagModel::constant(10_000), FlagModel::constant(32_768)])
+        let held = [FlagModel::constant(10_000), FlagModel::constant(32_768)];
+        Self { held, as_foreseen: FlagModel::constant(52_000) }
     }
 }
 
@@ -131,10 +137,11 @@ pub(crate) struct Walk<'a, P, R> {
     pub(crate) lineage: Past<R>,
     pub(crate) memory: &'a mut Memory,
     pub(crate) port: &'a mut P,
+    /// What the rules foresee, for those in its sight.
+    foreseen: Option<&'a Table>,
     changed_lately: i32,
 }
 
-const ONE: i32 = 1 << FRACTION_BITS;
 /// Who is attached to somebody is coded behind all who may be that.
 const ATTACHED_KEY: usize = KEYS - 2;
 /// From farther away nobody is taken along.
@@ -153,7 +160,12 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
         for (recent, layout) in memory.recent.iter_mut().zip(layouts) {
             recent[..layout.len()].fill(Recent::default());
         }
-        Self { layouts, tables, lineage, memory, port, changed_lately: 0 }
+        Self { layouts, tables, lineage, memory, port, foreseen: None, changed_lately: 0 }
+    }
+
+    /// The same where the rules foresee some.
+    pub(crate) fn foreseeing(self, foreseen: Option<&'a Table>) -> Self {
+        Self { foreseen, ..self }
     }
 
     /// Walks a whole snapshot: from `truth`, or into `now`, which is a copy of the base.
@@ -452,13 +464,17 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
         let about = Subject { kind: Some(head.kind), part: Part::Changed };
         if is_known {
             if let Some(held) = held {
-                let model = &self.memory.held.0[usize::from(entity.known[f::CHANGED_BEFORE] > 0)];
+                let model =
+                    &self.memory.held.held[usize::from(entity.known[f::CHANGED_BEFORE] > 0)];
                 let about = Subject { kind: Some(head.kind), part: Part::Held };
                 let is_held = held.contains(slot);
                 if self.port.flag(about, model, &entity.known, is_held) {
                     held.insert(slot);
                     return false;
                 }
+            }
+            if let Some(changed) = self.as_foreseen(slot, &entity) {
+                return changed;
             }
             let changed = self.port.flag(about, &tables.changed, &entity.known, is_changed);
             self.changed_lately += ((i32::from(changed) << 8) - self.changed_lately) / 8;
@@ -468,10 +484,34 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
         }
         self.words(&mut entity);
         let row = &self.memory.row[..layout.len()];
-        if P::READS && (is_known && row == base || !layout.admits(row)) {
+        let is_lawful = || layout.admits_particulars(row) && layout.admits(row);
+        // Whoever is as foreseen is said to be.
+        let is_other = is_known && (row == base || self.foresees(slot, &entity) == Some(row));
+        if P::READS && (is_other || !is_lawful()) {
             self.port.fail();
         }
         true
+    }
+
+    /// What the rules make of an entity.
+    fn foresees(&self, slot: usize, entity: &Entity<'a>) -> Option<&'a [u32]> {
+        let foreseen = self.foreseen.filter(|foreseen| foreseen.visible.contains(slot))?;
+        let is_it = foreseen.head(slot).is_some_and(|head| head.id == entity.id);
+        is_it.then(|| foreseen.record(slot, entity.layout))
+    }
+
+    /// Codes whether a known entity is what the rules make of it. If it is, it is in the row, and it is said whether it
+    /// changed.
+    fn as_foreseen(&mut self, slot: usize, entity: &Entity<'a>) -> Option<bool> {
+        let foreseen = self.foresees(slot, entity)?;
+        let about = Subject { kind: Some(entity.kind), part: Part::Foreseen };
+        let is_it = entity.truth == Some(foreseen);
+        let model = &self.memory.held.as_foreseen;
+        if !self.port.flag(about, model, &entity.known, is_it) {
+            return None;
+        }
+        self.memory.row[..foreseen.len()].copy_from_slice(foreseen);
+        Some(foreseen != entity.base)
     }
 
     /// How the one moved that an entity was attached to.
@@ -555,8 +595,7 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
                     self.word(entity, (index, tables), Float { shift, times });
                 }
             }
-            let is_last = until_changed && self.memory.row[index] != entity.base[index];
-            if is_last || self.port.failed() {
+            if until_changed && self.memory.row[index] != entity.base[index] {
                 return Some(place);
             }
         }
@@ -573,25 +612,34 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
     ) {
         let code = &tables.code;
         let Memory { recent, row, .. } = &mut *self.memory;
-        let recent = &mut recent[usize::from(entity.kind)][word % ROW_WORDS];
+        let mut recent = if P::LEARNS || code.asks_recent {
+            Some(&mut recent[usize::from(entity.kind)][word % ROW_WORDS])
+        } else {
+            None
+        };
+        let last = recent.as_ref().map_or(0, |recent| recent.delta);
         let at = mode.number(entity.base[word]);
         let now = match entity.truth {
-            Some(truth) => mode.number(truth[word]),
-            None => 0,
+            Some(truth) if !P::READS => mode.number(truth[word]),
+            _ => 0,
         };
         let about = Subject { kind: Some(entity.kind), part: Part::Word(word as u8) };
         let spans = &self.lineage.spans;
         let declared = &entity.layout.words()[word];
         let predicted = if P::LEARNS {
-            let inputs = entity.inputs((code, mode), (word, at), spans, row, recent.delta);
+            let inputs = entity.inputs((code, mode), (word, at), spans, row, last);
             self.port.learn(about, &entity.known, &inputs, scaled(mode.distance(at, now)));
             tables.regression.predict(&entity.known, &inputs)
         } else {
-            entity.predict((tables, mode), (word, at), spans, row, recent.delta)
+            entity.predict((tables, mode), (word, at), spans, row, last)
         };
         let steps = entity.expect::<M>(declared.max, word, predicted);
         let guess = at.wrapping_add(steps);
-        entity.prepare((predicted, steps, at), recent);
+        entity.prepare((predicted, steps, at));
+        if let Some(recent) = &recent {
+            entity.known[f::RECENT_SIZE] = recent.size;
+            entity.known[f::RECENT] = recent.residual;
+        }
         let missed =
             self.port.number(about, &tables.numbers, &entity.known, mode.distance(guess, now));
         let number = mode.beside(guess, missed);
@@ -599,91 +647,18 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
         if M::IS_FLOAT {
             value = float(self.port, entity, word, (value, number), code.mode);
         }
-        // A number beyond what the word can hold is another in disguise.
-        let is_itself = || mode.number(value) == number && mode.distance(guess, number) == missed;
-        if P::READS && !(is_itself() && declared.admits(value)) {
+        // What more there is to ask of particular words is asked once all are there.
+        let is_admitted = || M::IS_ADMITTED || value <= declared.max;
+        if P::READS && !(mode.is_itself(missed, number, value) && is_admitted()) {
             return self.port.fail();
         }
         row[word % ROW_WORDS] = value;
         let delta = scaled(mode.distance(at, number));
-        entity.note(recent, missed, delta);
+        let size = entity.note(missed, delta);
+        if let Some(recent) = &mut recent {
+            recent.note(missed, size, delta);
+        }
         entity.moved(code, delta, predicted);
-    }
-
-    /// Codes four words as one rotation: the base turned as predicted, then what that missed.
-    fn rotation(&mut self, entity: &mut Entity<'a>, first: usize) {
-        let max = entity.layout.words()[first + 1].max;
-        let unpack = |words: &[u32]| turn::unpack(&words[first..first + 4], max);
-        let base = unpack(entity.base);
-        let turned = turn::between(&unpack(entity.before), &base);
-        let turned_before = turn::between(&unpack(entity.earlier), &unpack(entity.before));
-        let came = entity.truth.map(|truth| turn::between(&base, &unpack(truth)));
-        let inputs = entity.turn_inputs(&turned, &turned_before, self.memory.space.leader);
-        entity.known[f::SPEED] = turned.iter().map(|part| part.abs()).sum();
-        entity.known[f::ACCELERATION] =
-            (0..3).map(|axis| (turned[axis] - turned_before[axis]).abs()).sum();
-        let mut predicted: Turn = [0; 3];
-        for axis in 0..3 {
-            let about = Subject { kind: Some(entity.kind), part: Part::Turn(axis as u8) };
-            self.port.learn(about, &entity.known, &inputs[axis], came.map_or(0, |came| came[axis]));
-            predicted[axis] = entity.tables.turns[axis].predict(&entity.known, &inputs[axis]);
-            predicted[axis] = predicted[axis].clamp(-(1 << 15), 1 << 15);
-        }
-        let guess = turn::apply(&predicted, &base);
-        self.components(entity, first, &guess, &predicted);
-        let row = &self.memory.row;
-        let turn = turn::between(&base, &unpack(&row[..]));
-        entity.motion.turn = turn;
-        entity.motion.turn_missed = std::array::from_fn(|axis| turn[axis] - predicted[axis]);
-    }
-
-    fn components(
-        &mut self,
-        entity: &mut Entity<'a>,
-        first: usize,
-        guess: &turn::Quaternion,
-        by: &Turn,
-    ) {
-        let max = entity.layout.words()[first + 1].max;
-        let truth = entity.truth.map(|truth| &truth[first..first + 4]);
-        let (likely, lead) = turn::largest(guess);
-        let kind = entity.kind;
-        let subject = |word: usize| Subject { kind: Some(kind), part: Part::Word(word as u8) };
-        entity.known[f::SPREAD] = lead;
-        entity.known[f::PREDICTED_SIZE] = by.iter().map(|part| part.abs()).sum();
-        entity.known[f::PREDICTED] = likely as i32 - entity.base[first].cast_signed();
-        let wrapped = |value: i32| value << 30 >> 30;
-        let missed = wrapped(truth.map_or(0, |truth| truth[0].cast_signed()) - likely as i32);
-        let model = &entity.tables.words[first].numbers;
-        let missed = self.port.number(subject(first), model, &entity.known, missed);
-        let largest = (likely as i32 + missed) & 3;
-        if wrapped(missed) != missed {
-            return self.port.fail();
-        }
-        self.memory.row[first] = largest.cast_unsigned();
-        let words = turn::pack(guess, largest as usize, max);
-        let is_same = largest.cast_unsigned() == entity.base[first];
-        for (index, predicted) in words.into_iter().enumerate() {
-            let word = first + 1 + index;
-            let guess = ((predicted + ONE / 2) >> FRACTION_BITS).clamp(0, max.cast_signed());
-            let at = if is_same { entity.base[word].cast_signed() } else { guess };
-            let recent = self.memory.recent[usize::from(entity.kind)][word];
-            entity.known[f::PREDICTED] = guess - at;
-            entity.known[f::FRACTION] = predicted - (guess << FRACTION_BITS);
-            entity.known[f::VALUE] = guess;
-            (entity.known[f::RECENT_SIZE], entity.known[f::RECENT]) =
-                (recent.size, recent.residual);
-            let now = truth.map_or(0, |truth| truth[index + 1].cast_signed());
-            let model = &entity.tables.words[word].numbers;
-            let missed = self.port.number(subject(word), model, &entity.known, now - guess);
-            let value = guess.wrapping_add(missed).cast_unsigned();
-            if value > max {
-                return self.port.fail();
-            }
-            self.memory.row[word] = value;
-            let recent = &mut self.memory.recent[usize::from(entity.kind)][word % ROW_WORDS];
-            entity.note(recent, missed, i32::from(value != entity.base[word]));
-        }
     }
 }
 

@@ -91,7 +91,7 @@ pub(super) fn grow(observed: &Observed<'_>, leaves_max: usize) -> (Tree, Vec<u16
         nodes[*node] = Node::leaf(leaf as u16);
         samples.iter().for_each(|sample| assigned[*sample as usize] = leaf as u16);
     }
-    (Tree { nodes }, assigned)
+    (Tree::new(nodes), assigned)
 }
 
 fn bin(observed: &Observed<'_>) -> Binned {

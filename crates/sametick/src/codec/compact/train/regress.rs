@@ -223,7 +223,7 @@ pub(super) fn regress(lessons: &Lessons) -> Option<Regression> {
             leaves.push(weights.map(whole));
         }
     }
-    Some(Regression { tree: Tree { nodes }, weights: leaves })
+    Some(Regression { tree: Tree::new(nodes), weights: leaves })
 }
 
 fn whole(weight: f64) -> i32 {
