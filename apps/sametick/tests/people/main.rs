@@ -416,7 +416,7 @@ fn the_experimenter_pauses_changes_repeats_and_skips_and_it_is_logged_why() {
     lab.until(|state| all(state, "trial 2 of 2"));
     // What is being played is broken off and played again; what is over is played again later.
     lab.must(&json!({ "do": "repeat", "group": 1, "trial": 2, "why": "a phone rang" }));
-    let broken = lab.until(|state| state["log"].to_string().contains("could not finish 2"));
+    let broken = lab.until(|state| state["log"].to_string().contains("could not finish trial 2"));
     assert!(broken["log"].to_string().contains("played again: a phone rang"), "{broken}");
     lab.until(|state| all(state, "trial 2 of 2") && state["seats"][0]["attempt"] == 2);
     lab.must(&json!({ "do": "repeat", "group": 1, "trial": 1, "why": "once more" }));
@@ -426,7 +426,7 @@ fn the_experimenter_pauses_changes_repeats_and_skips_and_it_is_logged_why() {
     assert_eq!(lab.act(&odd).0, 400, "no group is not everyone");
     lab.must(&json!({ "do": "note", "text": "somebody laughed" }));
     lab.must(&json!({ "do": "skip", "group": 1, "trial": 2, "why": "that one too" }));
-    let again = lab.until(|state| state["log"].to_string().contains("began 1, attempt 2"));
+    let again = lab.until(|state| state["log"].to_string().contains("began trial 1, attempt 2"));
     assert!(again["log"].to_string().contains("once more"), "{again}");
     drop(lab);
     let log = folder.log("pair.db");
