@@ -51,10 +51,10 @@ fn nothing_is_changed(is_compact: bool) {
             // A message that ends too soon, and one that does not end.
             let whole = Message::new(stamped, &[run(stamped.0)]);
             for length in [0, 1, 5, 12] {
-                rogue.dialer.send_unreliable(1, &whole.write(1, is_compact)[..length]);
+                rogue.dialer.send_unreliable(1, &whole.write(1)[..length]);
                 sent += 1;
             }
-            rogue.dialer.send_unreliable(1, &[&whole.write(1, is_compact)[..], &[0; 40]].concat());
+            rogue.dialer.send_unreliable(1, &[&whole.write(1)[..], &[0; 40]].concat());
             sent += 1;
             rogue.flush(play);
         }
