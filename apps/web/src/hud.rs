@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_held_round_nothing_is_seen_before_its_first_tick() {
+    fn of_a_held_round_nothing_is_seen_before_everyone_is_placed() {
         let content =
             Content::new(sametick_arena::map::MAPS[0].1, sametick_arena::Mode::FreeForAll);
         let free = content.unwrap();
@@ -239,7 +239,7 @@ mod tests {
             Around::of(&world, content, None, (Tick(tick), 1.0 / 60.0)).is_held
         };
         // The player's own tick counts, whatever the newest snapshot says.
-        assert_eq!([0, 59, 60].map(|tick| is_held(&held, tick)), [true, true, false]);
+        assert_eq!([0, 60, 61].map(|tick| is_held(&held, tick)), [true, true, false]);
         assert!(!is_held(&free, 0));
     }
 
