@@ -77,6 +77,9 @@ impl<const FORESEES: bool> Game for Yard<FORESEES> {
             }
         }
         if turn.is_predicted() {
+            // A lurker that came into what is foreseen would be felt there.
+            let moods: u32 = world.all::<Lurker>().map(|(_, lurker)| lurker.mood).sum();
+            world.all_mut::<Runner>().for_each(|(_, runner)| runner.speed[0] += moods as f32);
             return;
         }
         // Only the server knows of the lurker.
