@@ -10,8 +10,8 @@ use sametick::codec::{Agreed, Wire};
 use sametick::record::mix;
 use sametick::secure::Random;
 use sametick::{
-    Audience, Client, Delivery, Fields, Foresight, Game, Networked, Peer, PlayerId, Rates, Server,
-    Table, Time, Turn, World,
+    Audience, Client, Delivery, Fields, Game, Networked, Peer, PlayerId, Rates, Server, Table,
+    Time, Turn, World,
 };
 
 const TABLES: &[u8] = include_bytes!("../tests/golden/herd.tables");
@@ -105,8 +105,8 @@ impl Game for Yard {
         }
     }
 
-    fn foresight() -> Foresight {
-        Foresight::Own
+    fn foresees() -> bool {
+        true
     }
 
     fn populate(_: &(), world: &mut World<Entity>) {

@@ -387,7 +387,7 @@ impl<G: Game> Client<G> {
         self.dialer.close(now, CloseReason::Left);
     }
 
-    fn playing(&self) -> Option<&SnapshotClient<G>> {
+    pub(crate) fn playing(&self) -> Option<&SnapshotClient<G>> {
         match &self.half {
             Half::Waiting(_) => None,
             Half::Playing(half) => Some(half),

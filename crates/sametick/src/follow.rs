@@ -17,7 +17,7 @@ use crate::entity::EntityId;
 use crate::events::{self, Effect, Effects};
 use crate::eye::Eye;
 use crate::fields::Networked;
-use crate::foresight::{FORESEEN_TICKS_MAX, Foresight, Vantage};
+use crate::foresight::{self, FORESEEN_TICKS_MAX, Vantage};
 use crate::game::{Game, Stride};
 use crate::heading::{Heading, Welcome};
 use crate::health::{Update, Watch};
@@ -58,6 +58,9 @@ pub(crate) struct SnapshotClient<G: Game> {
     compact: Option<Box<Compact>>,
     /// What codes commands and events then.
     streams: Option<Box<Streams>>,
+    /// Whether parts say if they are foreseen, and whether we foresee the same.
+    may_be_foreseen: bool,
+    pub(crate) foresees: bool,
     pub(crate) layouts: Layouts,
     wire: WireLayouts,
     command_layout: Layout,
@@ -131,6 +134,7 @@ impl<G: Game> SnapshotClient<G> {
             trusted,
             rewinds,
             tables: offered,
+            foresees: may_be_foreseen,
             content: name,
         } = Welcome::read(welcome)?;
         if name != G::content_name(&content) {
@@ -158,6 +162,8 @@ impl<G: Game> SnapshotClient<G> {
                 .as_ref()
                 .map(|tables| Box::new(Streams::new(tables, &command_layout, &event_layout))),
             compact: tables.map(|tables| Box::new(Compact::new(tables))),
+            may_be_foreseen,
+            foresees: may_be_foreseen && G::foresees(),
             wire,
             layouts,
             command_layout,
@@ -215,11 +221,15 @@ impl<G: Game> SnapshotClient<G> {
             layouts: &self.layouts,
             wire: self.wire.all(),
         };
-        let mut foresee = |base: &Table, ticks: (Tick, Tick), into: &mut Table| {
-            vantage.foresee(base, ticks, command, into)
+        let foresees = &mut self.foresees;
+        let mut foresee = |base: &Table, ticks: (Tick, Tick), check: u32, into: &mut Table| {
+            let is_foreseen = *foresees && vantage.foresee(base, ticks, command, into);
+            // Rules that come to something else once are not asked again.
+            *foresees = is_foreseen && foresight::check(into, vantage.wire) == check;
+            *foresees
         };
-        let is_foreseen = G::foresight() != Foresight::Nobody;
-        let foresee: Option<ForeseeOn<'_>> = if is_foreseen { Some(&mut foresee) } else { None };
+        let foresee: Option<ForeseeOn<'_>> =
+            if self.may_be_foreseen { Some(&mut foresee) } else { None };
         let read = read_part(
             (&mut self.tables, self.compact.as_deref_mut(), foresee),
             (self.wire.all(), &self.command_layout),
@@ -269,7 +279,7 @@ impl<G: Game> SnapshotClient<G> {
             self.own_tick = tick;
         }
         // What is built on older tables may be foreseen with older commands.
-        let kept = if is_foreseen { FORESEEN_TICKS_MAX } else { 0 };
+        let kept = if self.foresees { FORESEEN_TICKS_MAX } else { 0 };
         self.log.forget_until(Tick(self.own_tick.0.saturating_sub(kept)));
         self.repredict();
         self.take_errors(now, guesses);
@@ -419,6 +429,7 @@ impl<G: Game> SnapshotClient<G> {
         let asked = Asked {
             every: self.view.snapshot_every.min(255) as u8,
             wants_commands: self.view.wants_commands(),
+            foresees: self.foresees || !self.may_be_foreseen,
             decoded: self.tables.acknowledgement(),
             others,
             claims,
@@ -437,6 +448,12 @@ impl<G: Game> SnapshotClient<G> {
     /// How many ticks our own time is ahead of the newest snapshot.
     pub(crate) fn ticks_ahead(&self) -> u32 {
         self.predicted.tick().0.saturating_sub(self.snapshot.tick().0)
+    }
+
+    /// The number of the newest part that came.
+    #[cfg(test)]
+    pub(crate) fn parts_read(&self) -> u64 {
+        self.tables.newest()
     }
 
     #[cfg(test)]

@@ -3,27 +3,14 @@
 
 use crate::codec::compact::records::Records;
 use crate::entities::{Entities, Layouts};
+use crate::entity::EntityId;
 use crate::game::{Game, Turn};
 use crate::record::{Layout, Precision, ROW_WORDS, Row, mix};
 use crate::table::Table;
 use crate::time::Span;
 use crate::world::{PlayerId, Tick, World};
 
-/// Whom the compact codec foresees by the rules of a game; see [`Game::foresight`]. It costs a server and a client a
-/// step of what that client has in sight for each tick since its base, for each snapshot. Whoever is as foreseen costs
-/// a fraction of a bit; whoever is not costs what it would cost otherwise.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Foresight {
-    /// Nobody: numbers are predicted from numbers alone.
-    #[default]
-    Nobody,
-    /// A player's own entities, which it has as the rules have them.
-    Own,
-    /// Everyone in sight.
-    Everyone,
-}
-
-/// So many ticks at most lie between a base and what is foreseen from it.
+/// So many ticks at most lie between a base and what the rules foresee from it; see [`Game::foresees`].
 pub const FORESEEN_TICKS_MAX: u32 = 16;
 
 /// Who foresees, and what both ends know of the game.
@@ -38,8 +25,9 @@ pub(crate) struct Vantage<'a, G: Game> {
 }
 
 impl<G: Game> Vantage<'_, G> {
-    /// Foresees from a base, with the command of each tick from the one behind the base's on, into a table: those in
-    /// its sight are foreseen. False, and of no use, if the base is too old or a command is not known.
+    /// Foresees from a base, with the command of each tick from the one behind the base's on, into a table: who is in
+    /// its sight is foreseen, which are the player's own, as the rules have them. False, and of no use, if the base is
+    /// too old or a command is not known.
     pub(crate) fn foresee<'r>(
         &self,
         base: impl Records<'r>,
@@ -72,16 +60,11 @@ impl<G: Game> Vantage<'_, G> {
             let _ = world.settle();
         }
         for slot in base.visible().iter() {
-            let Some(head) = base.head(slot) else { continue };
-            let precision = precision_of(head.kind);
-            let is_meant = match G::foresight() {
-                Foresight::Nobody => false,
-                Foresight::Own => precision == Precision::State,
-                Foresight::Everyone => true,
-            };
-            if let Some(entity) = world.entity(head.id).filter(|_| is_meant) {
+            let head = base.head(slot).filter(|head| precision_of(head.kind) == Precision::State);
+            let Some(head) = head else { continue };
+            if let Some(entity) = world.entity(head.id) {
                 let layout = &self.wire[usize::from(head.kind)];
-                entity.clone().record(self.layouts.at(precision), &mut row);
+                entity.clone().record(&self.layouts.state, &mut row);
                 foreseen.place(head, layout).copy_from_slice(&row[..layout.len()]);
             }
         }
@@ -108,15 +91,17 @@ fn precision_of(kind: u8) -> Precision {
     if kind.is_multiple_of(2) { Precision::Shown } else { Precision::State }
 }
 
-/// What both ends must have made alike, in so many bits: rules that are not the same everywhere are noticed.
-pub(crate) const CHECK_BITS: u32 = 12;
+/// Of what both ends must have made alike, so many bits are told: rules that are not the same everywhere are noticed.
+pub(crate) const CHECK_BITS: u32 = 20;
 
+/// What is told of it.
 pub(crate) fn check(foreseen: &Table, layouts: &[Layout]) -> u32 {
     let mut hash = 0;
     for slot in foreseen.visible.iter() {
         let Some(head) = foreseen.head(slot) else { continue };
         let words = foreseen.record(slot, &layouts[usize::from(head.kind)]);
-        hash = words.iter().fold(mix(hash, slot as u32), |hash, word| mix(hash, *word));
+        let named = mix(mix(hash, EntityId::to_word(Some(head.id))), u32::from(head.kind));
+        hash = words.iter().fold(named, |hash, word| mix(hash, *word));
     }
     (hash >> (u64::BITS - CHECK_BITS)) as u32
 }

@@ -4,7 +4,6 @@ use crate::dice::Dice;
 use crate::entities::Entities;
 use crate::entity::EntityId;
 use crate::fields::{Fields, Networked};
-use crate::foresight::Foresight;
 use crate::record::mix;
 use crate::relevance::Places;
 use crate::sight::{Moment, Past};
@@ -155,9 +154,12 @@ pub trait Game: Sized {
         *decided = claimed.clone();
     }
 
-    /// Whom the compact codec foresees by these rules.
-    fn foresight() -> Foresight {
-        Foresight::Nobody
+    /// Whether the compact codec foresees a player's own entities by these rules: both ends step what the player has
+    /// in sight from its base on, with the commands that it gave. Whatever comes as foreseen costs a fraction of a bit;
+    /// it costs both ends a step for each tick since the base, of which there are at most
+    /// [`FORESEEN_TICKS_MAX`](crate::FORESEEN_TICKS_MAX), in each snapshot.
+    fn foresees() -> bool {
+        false
     }
 
     /// Which kind of event it is. What a client predicted is matched with what the server tells by tick,

@@ -23,6 +23,8 @@ pub(crate) struct Welcome {
     pub(crate) rewinds: bool,
     /// The tables of the compact codec, if the server offers it.
     pub(crate) tables: Option<u64>,
+    /// Whether its parts say if they are foreseen.
+    pub(crate) foresees: bool,
     pub(crate) content: u64,
 }
 
@@ -35,16 +37,28 @@ impl Welcome {
         let tick = Tick(bits.read(32) as u32);
         let tick_length = Span::micros(bits.read(32));
         let seed = bits.read(64);
-        let [trusted, rewinds, is_compact] = [(); 3].map(|()| bits.read_bool());
-        let unused = bits.read(5);
+        let [trusted, rewinds, is_compact, foresees] = [(); 4].map(|()| bits.read_bool());
+        let unused = bits.read(4);
         let tables = is_compact.then(|| bits.read(64));
         let content = bits.read(64);
         bits.finish()?;
         let is_lawful = (1..=GAME_ID_MAX).contains(&game_id) && unused == 0;
+        let is_lawful = is_lawful && (is_compact || !foresees);
         if !is_lawful || !crate::alone::TICK_LENGTHS.contains(&tick_length) {
             return Err(Malformed);
         }
-        Ok(Self { game_id, me, tick, tick_length, seed, trusted, rewinds, tables, content })
+        Ok(Self {
+            game_id,
+            me,
+            tick,
+            tick_length,
+            seed,
+            trusted,
+            rewinds,
+            tables,
+            foresees,
+            content,
+        })
     }
 }
 

@@ -180,7 +180,7 @@ pub use events::{Effect, FRESH_EFFECTS_MAX, HELD_EVENTS_MAX, SAVED_EVENTS_MAX};
 #[cfg(feature = "secure")]
 pub use extra::Extra;
 pub use fields::{Field, Fields, Networked, Relation};
-pub use foresight::{FORESEEN_TICKS_MAX, Foresight};
+pub use foresight::FORESEEN_TICKS_MAX;
 pub use game::{
     Audience, Delivery, EVENTS_PER_TICK_MAX, EventKey, Game, NoEvent, REPEATS_MAX, Turn,
     VERDICTS_PER_TICK_MAX, Verdict, dice_of,

@@ -7,7 +7,6 @@ use crate::codec::compact::part::{Against, Heading, Incoming, Name, Said, Told};
 use crate::codec::compact::records::Past;
 use crate::delta;
 use crate::entity::{EntityId, GENERATION_BITS};
-use crate::foresight;
 use crate::record::Layout;
 use crate::slots::{CHUNK_SLOTS, Slots, places, read_members};
 use crate::snapshot::{
@@ -85,8 +84,8 @@ impl ReceivedTable {
     }
 }
 
-/// Steps a base from one tick to another by the rules, into a table; false if that cannot be.
-pub(crate) type ForeseeOn<'a> = &'a mut dyn FnMut(&Table, (Tick, Tick), &mut Table) -> bool;
+/// Steps a base from one tick to another by the rules, into a table that has this check; false if that cannot be.
+pub(crate) type ForeseeOn<'a> = &'a mut dyn FnMut(&Table, (Tick, Tick), u32, &mut Table) -> bool;
 
 impl ServerTables {
     /// A client that has the map and nothing else; its entities are out of sight.
@@ -152,10 +151,7 @@ impl ServerTables {
         let mut foreseen = Table::default();
         if let Some((expected, foresee)) = heading.foreseen.zip(foresee) {
             let ticks = (Tick(base.told.said.tick), Tick(heading.said.tick));
-            if !foresee(&base.table, ticks, &mut foreseen) {
-                return Ok(None);
-            }
-            if foresight::check(&foreseen, layouts) != expected {
+            if !foresee(&base.table, ticks, expected, &mut foreseen) {
                 return Err(Malformed);
             }
         }

@@ -10,7 +10,7 @@ use crate::codec::compact::records::Remembered;
 use crate::codec::compact::stream::Streams;
 use crate::commands::{AHEAD_TICKS_MAX, CommandQueue};
 use crate::entities::Layouts;
-use crate::foresight::{FORESEEN_TICKS_MAX, Foresight, Vantage};
+use crate::foresight::{FORESEEN_TICKS_MAX, Vantage};
 use crate::game::{EventKey, Game, Sight, Sights, Turn, Verdict};
 use crate::others;
 use crate::rates::Rates;
@@ -178,6 +178,8 @@ struct Player<G: Game> {
     /// Whether it was told which tables there are, and whether it says that it has them.
     offered: Option<u64>,
     reads_compact: bool,
+    /// Whether it can step its base by the rules as we do.
+    foresees: bool,
 }
 
 /// For how many ticks moments are kept.
@@ -475,8 +477,8 @@ impl<G: Game> SnapshotServer<G> {
             self.others.update(tick, &self.command_layout, known);
         }
         let Some(player) = find(&mut self.players, to) else { return };
-        let Player { base, births, snapshot_every, reads_compact, executed, .. } = player;
-        let reads_compact = *reads_compact;
+        let Player { base, births, snapshot_every, reads_compact, foresees, executed, .. } = player;
+        let (reads_compact, foresees) = (*reads_compact, *foresees);
         if !births.is_empty() {
             births.tell(base.next_number(), tick);
         }
@@ -513,10 +515,9 @@ impl<G: Game> SnapshotServer<G> {
         };
         let mut foresee = |base: Remembered<'_>, from: Tick, into: &mut Table| {
             let command = |of: Tick| executed.get((tick.0 - of.0) as usize).cloned().flatten();
-            vantage.foresee(base, (from, tick), command, into)
+            foresees && vantage.foresee(base, (from, tick), command, into)
         };
-        let is_foreseen = G::foresight() != Foresight::Nobody;
-        let foresee: Option<Foresee<'_>> = if is_foreseen { Some(&mut foresee) } else { None };
+        let foresee: Option<Foresee<'_>> = if G::foresees() { Some(&mut foresee) } else { None };
         head.tell((base, teller, foresee), &mut frame, viewer, limits, &mut self.bits, &mut send);
     }
 
@@ -575,7 +576,7 @@ fn log<T>(kept: &mut VecDeque<T>, new: Vec<T>, most: usize) {
 impl<G: Game> Player<G> {
     /// Keeps what was executed last, the newest first, if that can be of use.
     fn keep_executed(&mut self, is_given: bool) {
-        if G::foresight() != Foresight::Nobody {
+        if G::foresees() {
             self.executed.truncate(FORESEEN_TICKS_MAX as usize - 1);
             self.executed.push_front(self.last_command.clone().filter(|_| is_given));
         }

@@ -612,7 +612,7 @@ fn send_events(listener: &mut Listener, now: Time, to: ConnectionId, events: &[(
 const MEASURED_EVERY: Span = Span::millis(500);
 
 /// What games of open servers call themselves.
-pub(crate) const OPEN_PROTOCOL: u64 = 0x5a6d_e71c_0001;
+pub(crate) const OPEN_PROTOCOL: u64 = 0x5a6d_e71c_0002;
 
 impl ListenerConfig {
     /// How a server listens that lets in anyone.

@@ -98,15 +98,22 @@ fn events_that_are_told_together_come_back_and_take_less_room_than_each_alone() 
     let layout = layout();
     for tables in tables() {
         let mut streams = Streams::new(&tables, &layout, &layout);
-        let (mut alone, mut together) = (0, 0);
+        let (mut alone, mut together, mut is_split) = (0, 0, false);
         for (index, message) in messages(3).iter().enumerate() {
             let mut events: Vec<(Named, Vec<u32>)> = Vec::new();
             for (back, record) in message.iter().enumerate() {
                 let named = Named { is_saved: false, ..named(3, index + back / 2) };
                 events.push((named, record.clone()));
             }
-            let coded =
-                streams.write_events(events.iter().map(|(named, record)| (*named, &record[..])));
+            let all = events.iter().map(|(named, record)| (*named, &record[..]));
+            let (coded, count) = streams.write_events(all.clone(), usize::MAX);
+            assert_eq!(count, events.len());
+            // In several messages, if one would be too long.
+            let (first, count) = streams.write_events(all, 0);
+            assert!((1..=events.len()).contains(&count) && first.len() <= coded.len());
+            let read = streams.read_events(&first, events[0].0.tick);
+            assert_eq!(read.as_deref(), Ok(&events[..count]));
+            is_split |= count < events.len();
             let newest = Tick(events[0].0.tick.0 + 20);
             assert_eq!(streams.read_events(&coded, newest).as_ref(), Ok(&events));
             together += coded.len();
@@ -118,11 +125,13 @@ fn events_that_are_told_together_come_back_and_take_less_room_than_each_alone() 
                 damaged[at] ^= 0x11;
                 if let Ok(read) = streams.read_events(&damaged, newest) {
                     let again = read.iter().map(|(named, record)| (*named, &record[..]));
-                    assert_eq!(streams.write_events(again), damaged, "two messages mean the same");
+                    let (again, _) = streams.write_events(again, usize::MAX);
+                    assert_eq!(again, damaged, "two messages mean the same");
                 }
             }
         }
         assert!(10 * together < 7 * alone, "{together} bytes together, {alone} alone");
+        assert!(is_split, "none was too long");
     }
 }
 

@@ -240,7 +240,7 @@ fn stream_figures(
     {
         for together in together.chunks(EVENTS_TOGETHER_MAX) {
             let events = together.iter().map(|(named, record)| (*named, &record[..]));
-            let coded = streams.write_events(events);
+            let (coded, _) = streams.write_events(events, usize::MAX);
             let read = streams.read_events(&coded, together[0].0.tick);
             verified &= read.is_ok_and(|read| read == together);
             sums[4] += 8 * (2 + coded.len());

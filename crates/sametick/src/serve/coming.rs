@@ -44,6 +44,7 @@ impl<G: Game> SnapshotServer<G> {
             base: if tables.is_some() { base.with_past() } else { base },
             offered: tables,
             reads_compact: false,
+            foresees: false,
             commands: CommandQueue::new(self.world.tick()),
             margin_micros: None,
             snapshot_is_due: false,
@@ -75,7 +76,8 @@ impl<G: Game> SnapshotServer<G> {
         bits.write_bool(self.rates.trust == Trust::Clients);
         bits.write_bool(self.rewinds() || self.asks_what_is_shown);
         bits.write_bool(tables.is_some());
-        bits.write(0, 5);
+        bits.write_bool(tables.is_some() && G::foresees());
+        bits.write(0, 4);
         if let Some(hash) = tables {
             bits.write(hash, 64);
         }

@@ -21,6 +21,7 @@ struct Heard<E> {
     wants_commands: bool,
     /// Whether it is coded: its writer has the tables that it was told of.
     has_tables: bool,
+    foresees: bool,
     decoded: Decoded,
     others: Option<Others>,
     claimed: Option<Vec<(EntityId, E)>>,
@@ -67,6 +68,7 @@ impl<G: Game> SnapshotServer<G> {
         player.snapshot_every = u32::from(heard.every).max(self.rates.ticks_per_snapshot);
         player.wants_commands = heard.wants_commands;
         player.reads_compact = heard.has_tables && player.offered == offered;
+        player.foresees = heard.foresees;
         player.base.acknowledge(heard.decoded);
         if !player.births.is_empty() {
             player.births.acknowledge(heard.decoded.newest as u32);
@@ -103,6 +105,7 @@ impl<G: Game> SnapshotServer<G> {
             every,
             wants_commands,
             has_tables: false,
+            foresees: false,
             decoded,
             others,
             claimed,
@@ -141,6 +144,7 @@ impl<G: Game> SnapshotServer<G> {
             every: asked.every,
             wants_commands: asked.wants_commands,
             has_tables: true,
+            foresees: asked.foresees,
             decoded: asked.decoded,
             others: asked.others,
             claimed,

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::bits::BitWriter;
 use crate::channel::PAYLOAD_BYTES_MAX;
-use crate::codec::compact::stream::{EVENTS_TOGETHER_MAX, Named, Streams};
+use crate::codec::compact::stream::{Named, Streams};
 use crate::entity::EntityId;
 use crate::events::{self, SAVED_EVENTS_MAX};
 use crate::game::{Audience, Emitted, Game};
@@ -21,34 +21,45 @@ pub(super) struct Happening {
     pub(super) coded: Option<Coded>,
 }
 
-/// An event as it goes through the coder: alone, and what it is.
+/// An event as it goes through the coder.
 pub(super) struct Coded {
-    message: Arc<[u8]>,
+    /// What names the tables it is coded with.
+    tables: u64,
+    /// The message, if it goes alone: it must not be lost.
+    alone: Option<Arc<[u8]>>,
     named: Named,
     record: Vec<u32>,
 }
 
-/// Events that were coded together, and the message.
+/// Events that were to be coded together, and the message of those that fit into one.
 #[derive(Default)]
 pub(super) struct Together {
     events: Vec<Arc<Happening>>,
     message: Arc<[u8]>,
+    count: usize,
 }
 
-/// What an event may take more among others than alone: whether there are more, and a tick that is far from theirs.
-const AMONG_OTHERS_BYTES_MAX: usize = 6;
+/// Room that is left in a packet for the last event that is coded together with others. If it takes more, the message
+/// goes in two pieces.
+const LAST_EVENT_BYTES: usize = 64;
 
 impl Together {
-    /// The events as one message. As a rule those before were told the same.
-    fn code(&mut self, events: &[Arc<Happening>], game_id: u8, streams: &mut Streams) -> Arc<[u8]> {
+    /// The first of the events as one message, and how many they are. As a rule those before were told the same.
+    fn code(
+        &mut self,
+        events: &[Arc<Happening>],
+        game_id: u8,
+        streams: &mut Streams,
+    ) -> (Arc<[u8]>, usize) {
         let is_same = |(left, right): (&Arc<Happening>, &Arc<Happening>)| Arc::ptr_eq(left, right);
         if self.events.len() != events.len() || !self.events.iter().zip(events).all(is_same) {
             let coded = events.iter().filter_map(|event| event.coded.as_ref());
-            let coded = streams.write_events(coded.map(|coded| (coded.named, &coded.record[..])));
+            let coded = coded.map(|coded| (coded.named, &coded.record[..]));
+            let (coded, count) = streams.write_events(coded, PAYLOAD_BYTES_MAX - LAST_EVENT_BYTES);
             self.message = [&[CODED_EVENTS, game_id], &coded[..]].concat().into();
-            self.events = events.to_vec();
+            (self.events, self.count) = (events.to_vec(), count);
         }
-        Arc::clone(&self.message)
+        (Arc::clone(&self.message), self.count)
     }
 }
 
@@ -60,26 +71,29 @@ impl<G: Game> SnapshotServer<G> {
             return;
         }
         let mut messages = Vec::with_capacity(events.len());
+        let is_read = self.players.iter().any(|player| player.reads_compact);
         for emitted in events {
             let mut bits = BitWriter::growing(MESSAGE_BYTES_MAX);
             bits.write(u64::from(self.game_id), 8);
             events::write(&mut bits, &self.event_layout, &emitted);
             let Ok(message) = bits.finish() else { continue };
-            let coded = self.streams.last_mut().filter(|_| self.teller.is_some());
-            let coded = coded.map(|(_, streams)| {
-                let named = Named {
-                    tick: emitted.key.tick,
-                    entity: emitted.key.entity,
-                    ordinal: emitted.key.ordinal,
-                    is_saved: emitted.delivery.is_saved,
-                };
-                let record = self.event_layout.record(&emitted.event);
-                let coded = streams.write_event(named, &record);
-                let message = Arc::from([&[CODED_EVENT, self.game_id], &coded[..]].concat());
-                Coded { message, named, record }
-            });
             let Emitted { key, delivery, .. } = emitted;
             let is_reliable = delivery.is_reliable || delivery.is_saved;
+            let coded = self.streams.last_mut().filter(|_| is_read);
+            let coded = coded.map(|(tables, streams)| {
+                let named = Named {
+                    tick: key.tick,
+                    entity: key.entity,
+                    ordinal: key.ordinal,
+                    is_saved: delivery.is_saved,
+                };
+                let record = self.event_layout.record(&emitted.event);
+                let alone = is_reliable.then(|| {
+                    let coded = streams.write_event(named, &record);
+                    Arc::from([&[CODED_EVENT, self.game_id], &coded[..]].concat())
+                });
+                Coded { tables: *tables, alone, named, record }
+            });
             let happening = Happening { is_reliable, plain: as_event(message), coded };
             messages.push((key, delivery.to, Arc::new(happening)));
             if delivery.is_saved {
@@ -123,31 +137,29 @@ impl<G: Game> SnapshotServer<G> {
         taken.clear();
         let Self { players, streams, together, game_id, .. } = self;
         let Some(player) = find(players, to) else { return };
-        let mut streams =
-            streams.last_mut().filter(|_| player.reads_compact).map(|(_, streams)| streams);
-        // Those that may be lost and go together, and how long they are at most.
-        let (mut group, mut bytes) = (Vec::new(), 0);
+        let mut streams = streams.last_mut().filter(|_| player.reads_compact);
+        let tables = streams.as_ref().map(|(tables, _)| *tables);
         let mut flush = |group: &mut Vec<Arc<Happening>>, taken: &mut Vec<(bool, Arc<[u8]>)>| {
-            if let Some(streams) = streams.as_deref_mut().filter(|_| !group.is_empty()) {
-                taken.push((false, together.code(group, *game_id, streams)));
+            let Some((_, streams)) = &mut streams else { return };
+            while !group.is_empty() {
+                let (message, count) = together.code(group, *game_id, streams);
+                taken.push((false, message));
+                group.drain(..count.clamp(1, group.len()));
             }
-            group.clear();
         };
+        // Those that may be lost and go together.
+        let mut group = Vec::new();
         for event in player.events.drain(..) {
-            let coded = event.coded.as_ref().filter(|_| player.reads_compact);
-            let Some(coded) = coded.filter(|_| !event.is_reliable) else {
-                // Nothing overtakes what must arrive.
-                flush(&mut group, taken);
-                let message = coded.map_or(&event.plain, |coded| &coded.message);
-                taken.push((event.is_reliable, Arc::clone(message)));
+            // What was coded before the tables changed goes as it is.
+            let coded = event.coded.as_ref().filter(|coded| Some(coded.tables) == tables);
+            if coded.is_some() && !event.is_reliable {
+                group.push(event);
                 continue;
-            };
-            let length = coded.message.len() + AMONG_OTHERS_BYTES_MAX;
-            if group.len() == EVENTS_TOGETHER_MAX || bytes + length > PAYLOAD_BYTES_MAX {
-                flush(&mut group, taken);
             }
-            bytes = if group.is_empty() { length } else { bytes + length };
-            group.push(Arc::clone(&event));
+            // Nothing overtakes what must arrive.
+            flush(&mut group, taken);
+            let message = coded.and_then(|coded| coded.alone.as_ref()).unwrap_or(&event.plain);
+            taken.push((event.is_reliable, Arc::clone(message)));
         }
         flush(&mut group, taken);
         self.record_sent(to, taken);

@@ -69,15 +69,17 @@ struct Foreseen {
 }
 
 impl SentTable {
-    /// Lets the rules foresee from it.
+    /// Lets the rules foresee from it, if any `own` entities are left to tell of from a chunk on.
     fn foreseen(
         &self,
         frame: &Frame<'_, impl Fn(EntityId) -> u32>,
+        (own, from): (Own<'_>, usize),
         foresee: Option<Foresee<'_>>,
         foreseen: &mut Table,
     ) -> Foreseen {
         let Some(foresee) = foresee else { return Foreseen { is_allowed: false, check: None } };
-        let told = self.past.as_ref().and_then(|past| past.told);
+        let is_left = own.iter().any(|(_, slot)| *slot >= from * CHUNK_SLOTS);
+        let told = self.past.as_ref().and_then(|past| past.told).filter(|_| is_left);
         let (ids, visible) = (&self.versions[..], &self.visible);
         let base = Remembered { versions: frame.versions, ids, visible };
         let is_foreseen = told.is_some_and(|told| foresee(base, Tick(told.said.tick), foreseen));
@@ -113,7 +115,7 @@ impl ClientBase {
                 Some(foresee) => Some(&mut **foresee),
                 None => None,
             };
-            let foresight = now.foreseen(frame, foresee, &mut teller.foreseen);
+            let foresight = now.foreseen(frame, (own, from), foresee, &mut teller.foreseen);
             let bytes = bytes_max.min(budget_bits / 8);
             let mut end = chunks;
             let mut is_written = false;

@@ -270,6 +270,7 @@ fn a_damaged_coded_message_of_a_client_is_refused_or_says_exactly_what_it_says()
         let asked = Asked {
             every: (round % 5) as u8,
             wants_commands: round % 7 == 0,
+            foresees: round % 13 > 0,
             decoded: Decoded { newest: u64::from(40 + round), before: dice.below(64) | 1 },
             others: tells.then_some(Others::Interpolated(Interpolation::HISTORY)),
             claims: (round % 11 == 0).then(|| (vec![0b1011], 4)),

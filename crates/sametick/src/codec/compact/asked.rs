@@ -18,6 +18,8 @@ pub(crate) struct Asked {
     /// In every which tick it wants a snapshot.
     pub(crate) every: u8,
     pub(crate) wants_commands: bool,
+    /// Whether it can step its base by the rules as the server does.
+    pub(crate) foresees: bool,
     pub(crate) decoded: Decoded,
     /// How it shows others, if it tells.
     pub(crate) others: Option<Others>,
@@ -48,6 +50,7 @@ const BEFORE_MAX: u32 = 64;
 
 /// Chances, of 65536, that nobody needs to learn.
 const WANTS_COMMANDS: u16 = 6_000;
+const FORESEES: u16 = 64_500;
 const HAS_PARTS: u16 = 65_000;
 const CAME: u16 = 61_000;
 const TELLS: u16 = 50_000;
@@ -73,12 +76,14 @@ static MODELS: LazyLock<Models> = LazyLock::new(|| Models {
 pub(super) fn code_asked(coder: &mut impl Head, around: &Around, asked: Asked) -> Asked {
     let every = code_near(coder, &MODELS.small, u32::from(asked.every), 0, (0, 255)) as u8;
     let wants_commands = coder.decide(WANTS_COMMANDS, asked.wants_commands);
+    let foresees = coder.decide(FORESEES, asked.foresees);
     let decoded = code_decoded(coder, around.part, asked.decoded);
     let tells = coder.decide(TELLS, asked.others.is_some());
     let others = tells.then(|| code_others(coder, asked.others));
     let claims = coder.decide(CLAIMS, asked.claims.is_some());
     let claims = claims.then(|| code_extra(coder, asked.claims.unwrap_or_default()));
-    let mut said = Asked { every, wants_commands, decoded, others, claims, ..Asked::default() };
+    let mut said =
+        Asked { every, wants_commands, foresees, decoded, others, claims, ..Asked::default() };
     if !coder.decide(COMMANDS, asked.commands.is_some()) {
         return said;
     }

@@ -249,8 +249,15 @@ fn code_heading(
     let holds_back = coder.decide(HOLDS_BACK, heading.holds_back);
     let is_foreseen =
         against.may_foresee(said.tick) && coder.decide(FORESEEN, heading.foreseen.is_some());
-    let foreseen = is_foreseen.then(|| coder.raw(CHECK_BITS, heading.foreseen.unwrap_or_default()));
+    let foreseen = is_foreseen.then(|| code_check(coder, heading.foreseen.unwrap_or_default()));
     Heading { said, chunks: start..end, holds_back, foreseen, extra }
+}
+
+/// What the rules foresee must come to, the higher half first.
+fn code_check(coder: &mut impl Head, check: u32) -> u32 {
+    const HALF_BITS: u32 = CHECK_BITS / 2;
+    let high = coder.raw(HALF_BITS, check >> HALF_BITS);
+    high << HALF_BITS | coder.raw(HALF_BITS, check & ((1 << HALF_BITS) - 1))
 }
 
 /// Bits as they are, and how many.

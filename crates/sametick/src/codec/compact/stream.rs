@@ -230,23 +230,29 @@ impl Streams {
     }
 
     /// Writes events that are told together, at least one and at most [`EVENTS_TOGETHER_MAX`], in one run of
-    /// decisions: the name of each but the first from the one before it. None of them is saved for later.
+    /// decisions: the name of each but the first from the one before it. None of them is saved for later. Begins none
+    /// behind so many bytes, but the first; says how many it wrote.
     pub fn write_events<'e>(
         &mut self,
         events: impl IntoIterator<Item = (Named, &'e [u32])>,
-    ) -> Vec<u8> {
+        bytes: usize,
+    ) -> (Vec<u8>, usize) {
         let mut port = Writing { encoder: Encoder::default(), bytes_max: usize::MAX };
-        let mut before = None;
-        for (named, record) in events {
+        let (mut before, mut count) = (None, 0);
+        for (named, record) in events.into_iter().take(EVENTS_TOGETHER_MAX) {
             if before.is_some() {
+                if port.encoder.bytes_written() > bytes {
+                    break;
+                }
                 port.encoder.bit(MORE_EVENTS, true);
             }
             code_next(&mut port.encoder, named.tick, before, Some(named));
             self.events.walk(&mut port, Some(&[record]), 1);
             before = Some(named);
+            count += 1;
         }
         port.encoder.bit(MORE_EVENTS, false);
-        port.encoder.finish()
+        (port.encoder.finish(), count)
     }
 
     /// Reads what [`write_events`](Streams::write_events) wrote; `newest` is a tick not far from them.

@@ -473,7 +473,7 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
                     return false;
                 }
             }
-            if let Some(changed) = self.as_foreseen(slot, &entity) {
+            if let Some(changed) = self.as_foreseen(slot, &mut entity) {
                 return changed;
             }
             let changed = self.port.flag(about, &tables.changed, &entity.known, is_changed);
@@ -502,7 +502,7 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
 
     /// Codes whether a known entity is what the rules make of it. If it is, it is in the row, and it is said whether it
     /// changed.
-    fn as_foreseen(&mut self, slot: usize, entity: &Entity<'a>) -> Option<bool> {
+    fn as_foreseen(&mut self, slot: usize, entity: &mut Entity<'a>) -> Option<bool> {
         let foreseen = self.foresees(slot, entity)?;
         let about = Subject { kind: Some(entity.kind), part: Part::Foreseen };
         let is_it = entity.truth == Some(foreseen);
@@ -511,6 +511,14 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
             return None;
         }
         self.memory.row[..foreseen.len()].copy_from_slice(foreseen);
+        if entity.plan.place != NONE {
+            let first = usize::from(entity.plan.place);
+            for (axis, by) in entity.motion.by.iter_mut().enumerate() {
+                let to = entity.plan.modes[first + axis].number(foreseen[first + axis]);
+                *by = scaled(to.wrapping_sub(entity.motion.from[axis]));
+            }
+            self.tell_space(entity);
+        }
         Some(foreseen != entity.base)
     }
 
@@ -525,7 +533,7 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
         let plan = entity.plan;
         // What is coded later is as it was, for both ends, and not what stood here before.
         self.memory.row[..entity.base.len()].copy_from_slice(entity.base);
-        let mut has_place = plan.place != NONE && entity.known[f::ACQUAINTANCE] < 2;
+        let has_place = plan.place != NONE && entity.known[f::ACQUAINTANCE] < 2;
         if has_place {
             let place = entity.motion.from;
             entity.rumour = self.memory.space.listen(&place, plan.radius);
@@ -539,16 +547,24 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
         let (lively, rare) = plan.order.split_at(usize::from(plan.lively));
         self.these_words(entity, lively, false);
         self.rare_words(entity, rare);
-        has_place &= entity.motion.by != [0; 3] || entity.motion.turn != [0; 3];
         if has_place {
-            if self.tables.has_anchors {
-                self.memory.space.anchor(entity.id, entity.motion);
-            }
-            if plan.leads && self.memory.space.leader.is_none() {
-                self.memory.space.leader = Some(entity.motion);
-            } else if !plan.leads {
-                self.memory.space.add(entity.motion, plan.radius);
-            }
+            self.tell_space(entity);
+        }
+    }
+
+    /// Tells the space how an entity moved that was somewhere before.
+    fn tell_space(&mut self, entity: &Entity<'a>) {
+        let (motion, plan, space) = (entity.motion, entity.plan, &mut self.memory.space);
+        if motion.by == [0; 3] && motion.turn == [0; 3] {
+            return;
+        }
+        if self.tables.has_anchors {
+            space.anchor(entity.id, motion);
+        }
+        if plan.leads && space.leader.is_none() {
+            space.leader = Some(motion);
+        } else if !plan.leads {
+            space.add(motion, plan.radius);
         }
     }
 
