@@ -49,6 +49,7 @@ pub(crate) struct Plan {
     pub(crate) tables: Option<Arc<Tables>>,
     /// Whether they are plain while the server is busy.
     pub(crate) by_load: bool,
+    pub(crate) foresees: bool,
 }
 
 /// A server, and what is known of it.
@@ -91,6 +92,9 @@ impl Host {
         }
         if plan.by_load {
             server.choose_by_load();
+        }
+        if plan.foresees {
+            server.foresee();
         }
         let recording = recording.map(|(file, what)| {
             server.record(&what);

@@ -73,7 +73,7 @@ pub(crate) struct Options {
 
 /// What means nothing in the arena, and what means nothing here.
 pub(crate) const ONLY_HERE: [&str; 3] = ["war", "save", "load"];
-const ONLY_IN_THE_ARENA: [&str; 15] = [
+const ONLY_IN_THE_ARENA: [&str; 16] = [
     "map",
     "mode",
     "tick-rate",
@@ -86,6 +86,7 @@ const ONLY_IN_THE_ARENA: [&str; 15] = [
     "record-what",
     "codec",
     "tables",
+    "foresee",
     "alone",
     "here",
     "watch",

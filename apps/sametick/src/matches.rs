@@ -150,6 +150,7 @@ impl Options {
         if let Some(tables) = &tables {
             what += &format!(", compact with tables {:016x}", tables.hash());
             what += if self.codec.is_by_load() { ", or plain by its load" } else { "" };
+            what += if self.codec.foresees() { ", own entities foreseen" } else { "" };
         }
         if wanted.invites {
             what += &format!("; join with `sametick bots --connect {}`", address::nearby(bound));
@@ -172,6 +173,7 @@ impl Options {
             recording,
             tables,
             by_load: self.codec.is_by_load(),
+            foresees: self.codec.foresees(),
         };
         let metrics = figures_at.map(|at| at.to_string());
         let listening = Line::Listening { address: bound.to_string(), what, metrics, pages };

@@ -51,7 +51,7 @@ pub(crate) struct Options {
     #[arg(long, value_parser = value_parser!(u32).range(1..=1_000_000))]
     pub(crate) seconds: Option<u32>,
     /// Play without a server or network, as fast as it goes (a minute of play unless --seconds says otherwise)
-    #[arg(long, conflicts_with_all = ["also", "page", "webtransport", "open", "address", "record", "codec", "tables"])]
+    #[arg(long, conflicts_with_all = NOT_ALONE)]
     alone: bool,
     /// With a lockstep model, or --game islands: how many play
     #[arg(long, value_name = "COUNT", default_value_t = 4, value_parser = value_parser!(u8).range(1..=8))]
@@ -74,8 +74,11 @@ pub(crate) struct Options {
     pub(crate) json: bool,
 }
 
+/// What means nothing without a server.
+const NOT_ALONE: [&str; 9] =
+    ["also", "page", "webtransport", "open", "address", "record", "codec", "tables", "foresee"];
 /// What means nothing in lockstep, and what says the same there; and what means nothing under a server.
-const ONLY_SERVED: [(&str, &str); 8] = [
+const ONLY_SERVED: [(&str, &str); 9] = [
     ("bots", "--players says how many play, and --here how many of them here"),
     ("alone", "to play without any network, leave out --model"),
     ("also", "there is one game"),
@@ -83,6 +86,7 @@ const ONLY_SERVED: [(&str, &str); 8] = [
     ("snapshot-rate", "there are no snapshots"),
     ("codec", "there are no snapshots"),
     ("tables", "there are no snapshots"),
+    ("foresee", "there are no snapshots"),
     ("record-what", "only commands travel, so --record keeps all there is"),
 ];
 const ONLY_IN_LOCKSTEP: [&str; 4] = ["players", "here", "join", "watch"];

@@ -37,12 +37,18 @@ pub(crate) struct Options {
     /// With --codec compact or auto: tables that `sametick codec train` wrote; without it those that are built in
     #[arg(long, value_name = "FILE")]
     tables: Option<PathBuf>,
+    /// With --codec compact or auto: foresees players' own entities by the rules, which saves bytes and takes time
+    #[arg(long)]
+    foresee: bool,
 }
 
 impl Options {
     /// The tables, if snapshots are to be compact.
     pub(crate) fn load(&self) -> anyhow::Result<Option<Arc<Tables>>> {
         match (self.codec, &self.tables) {
+            (Choice::Plain, None) if self.foresee => {
+                bail!("--foresee is for --codec compact or auto")
+            }
             (Choice::Plain, None) => Ok(None),
             (Choice::Plain, Some(_)) => bail!("--tables is for --codec compact or auto"),
             (Choice::Compact | Choice::Auto, None) => {
@@ -50,6 +56,11 @@ impl Options {
             }
             (Choice::Compact | Choice::Auto, Some(path)) => read(path).map(Some),
         }
+    }
+
+    /// Whether the rules foresee.
+    pub(crate) fn foresees(&self) -> bool {
+        self.foresee
     }
 
     /// Whether the server chooses by its load.

@@ -138,6 +138,7 @@ fn session(tables: Option<Tables>) -> (u64, Tables) {
     let is_coded = tables.is_some();
     if let Some(tables) = tables {
         server.use_tables(tables.clone()).expect("they are of this game");
+        assert!(server.foresee());
         client = client.with_tables(tables);
     }
     let wire = Wire::of::<Yard>();

@@ -223,13 +223,12 @@ impl<G: Game> SnapshotClient<G> {
         };
         let foresees = &mut self.foresees;
         let mut foresee = |base: &Table, ticks: (Tick, Tick), check: u32, into: &mut Table| {
-            let is_foreseen = *foresees && vantage.foresee(base, ticks, command, into);
             // Rules that come to something else once are not asked again.
-            *foresees = is_foreseen && foresight::check(into, vantage.wire) == check;
+            *foresees &= vantage.foresee(base, ticks, command, into)
+                && foresight::check(into, vantage.wire) == check;
             *foresees
         };
-        let foresee: Option<ForeseeOn<'_>> =
-            if self.may_be_foreseen { Some(&mut foresee) } else { None };
+        let foresee = self.may_be_foreseen.then_some(&mut foresee as ForeseeOn<'_>);
         let read = read_part(
             (&mut self.tables, self.compact.as_deref_mut(), foresee),
             (self.wire.all(), &self.command_layout),
@@ -241,8 +240,8 @@ impl<G: Game> SnapshotClient<G> {
         let missing = part.number.saturating_sub(before + 1);
         let is_first_part = tick > self.newest_tick;
         let ticks = tick.0.saturating_sub(self.newest_tick.0);
-        let told = is_first_part.then(|| (repeated.more_than(self.repeated), ticks));
-        self.repeated += told.map_or(0, |(more, _)| more);
+        let told = is_first_part.then(|| (repeated.more_than(self.repeated) as u32, ticks));
+        self.repeated += told.map_or(0, |(more, _)| u64::from(more));
         self.received = self.received.max(received);
         self.newest_tick = self.newest_tick.max(tick);
         if is_first_part {
@@ -256,7 +255,6 @@ impl<G: Game> SnapshotClient<G> {
             margin_ms: margin.map(|micros| micros / 1_000.0),
             ..Update::default()
         };
-        let told = told.map(|(more, ticks)| (more as u32, ticks));
         self.watch.hear(update, told, self.tick_length);
         let slots = part.slots;
         let is_news = tick >= self.snapshot.tick();

@@ -10,7 +10,8 @@ use crate::table::Table;
 use crate::time::Span;
 use crate::world::{PlayerId, Tick, World};
 
-/// So many ticks at most lie between a base and what the rules foresee from it; see [`Game::foresees`].
+/// So many ticks at most lie between a base and what the rules foresee from it; see
+/// [`Server::foresee`](crate::Server::foresee).
 pub const FORESEEN_TICKS_MAX: u32 = 16;
 
 /// Who foresees, and what both ends know of the game.

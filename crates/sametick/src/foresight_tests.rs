@@ -186,6 +186,34 @@ struct Session {
     foresee: bool,
 }
 
+struct Seat<C: Game> {
+    peer: Peer,
+    client: Client<C>,
+    /// The newest snapshot that was looked at, and how many were.
+    seen_at: Tick,
+    seen: u32,
+}
+
+fn own(world: &World<Entity>, me: PlayerId) -> Option<Runner> {
+    world.owned::<Runner>(me).map(|(_, runner)| runner.clone())
+}
+
+impl<C: Game<Entity = Entity>> Seat<C> {
+    /// Compares what it was told of itself with what the server had, by tick and player.
+    fn look(&mut self, truths: &BTreeMap<Tick, Vec<Option<Runner>>>) {
+        let Some((told, me)) = self.client.snapshot().zip(self.client.me()) else { return };
+        if told.tick() <= self.seen_at {
+            return;
+        }
+        (self.seen_at, self.seen) = (told.tick(), self.seen + 1);
+        assert_eq!(told.all::<Lurker>().count(), 0, "nobody sees the lurker");
+        // Of several parts, the one with our own may be missing.
+        let is_whole = self.client.playing().is_some_and(|half| half.own_tick == told.tick());
+        let truth = &truths[&told.tick()][usize::from(me.0)];
+        assert!(!is_whole || *truth == own(told, me), "{me:?}, {:?}", told.tick());
+    }
+}
+
 /// Plays for some seconds; whatever clients see of themselves is what the server had.
 fn session<S, C>(course: Course) -> Session
 where
@@ -197,18 +225,19 @@ where
     let mut server = Server::<S>::open(weather, 1, Rates::default(), Time::ZERO, random);
     let tables = Tables::built_in(Wire::of::<S>().layouts());
     server.use_tables(tables.clone()).expect("they are of this game");
-    let mut clients: Vec<_> = (0..=course.more_players)
+    assert_eq!(server.foresee(), S::foresees());
+    let mut seats: Vec<Seat<C>> = (0..=course.more_players)
         .map(|number| {
             let peer = Peer::new([number as u8 + 1; 16], 1);
-            let client = Client::<C>::open(peer, weather, View::default(), Time::ZERO, random);
-            (peer, client.with_tables(tables.clone()))
+            let client = Client::open(peer, weather, View::default(), Time::ZERO, random);
+            Seat { peer, client: client.with_tables(tables.clone()), seen_at: Tick(0), seen: 0 }
         })
         .collect();
     server.half.world.all_mut::<Lurker>().for_each(|(_, lurker)| lurker.mood = weather.mood.max(1));
     let (mut dice, mut under_way) = (Dice::new(seed, 3), Vec::new());
     let mut session =
         Session { bytes: 0, hash: 0, snapshots: 0, parts: 0, refused: 0, foresee: true };
-    let (mut seen_at, mut truths) = (vec![0; clients.len()], BTreeMap::new());
+    let mut truths = BTreeMap::new();
     for now in (0..6_000).map(Time::from_millis) {
         let step = now.as_micros() / 1_000;
         if course.goes_plain && step.is_multiple_of(1_000) {
@@ -216,7 +245,7 @@ where
             let choice = ByLoad::default().after(load, crate::Span::millis(16));
             server.half.by_load = Some(choice);
         }
-        for (number, (peer, client)) in clients.iter_mut().enumerate() {
+        for (number, Seat { peer, client, .. }) in seats.iter_mut().enumerate() {
             client.command(Wish { aim: (step / 170 % (7 + number as u64)) as f32 - 3.0 });
             client.advance(now);
             while let Some(mut sent) = client.transmit(now).map(<[u8]>::to_vec) {
@@ -239,37 +268,23 @@ where
         under_way.retain_mut(|(sent_at, to, datagram)| {
             let waits = now - *sent_at < crate::Span::millis(20);
             if !waits {
-                let (_, client) =
-                    clients.iter_mut().find(|(peer, _)| peer == to).expect("it is one of them");
-                client.receive(now, datagram);
+                let seat = seats.iter_mut().find(|seat| seat.peer == *to);
+                seat.expect("it is one of them").client.receive(now, datagram);
             }
             waits
         });
-        let own = |world: &World<Entity>, me: PlayerId| {
-            world.owned::<Runner>(me).map(|(_, runner)| runner.clone())
-        };
-        let players = 0..clients.len() as u16;
+        let players = 0..seats.len() as u16;
         let truth: Vec<_> = players.map(|me| own(server.world(), PlayerId(me))).collect();
         truths.insert(server.world().tick(), truth);
-        for ((_, client), seen_at) in clients.iter().zip(&mut seen_at) {
-            let Some((told, me)) = client.snapshot().zip(client.me()) else { continue };
-            if told.tick().0 > *seen_at {
-                *seen_at = told.tick().0;
-                session.snapshots += u32::from(me == PlayerId(0));
-                assert_eq!(told.all::<Lurker>().count(), 0, "nobody sees the lurker");
-                // Of several parts, the one with our own may be missing.
-                let is_whole = client.playing().is_some_and(|half| half.own_tick == told.tick());
-                let truth = &truths[&told.tick()][usize::from(me.0)];
-                assert!(!is_whole || *truth == own(told, me), "seed {seed}, {:?}", told.tick());
-            }
-        }
+        seats.iter_mut().for_each(|seat| seat.look(&truths));
     }
-    for (_, client) in &clients {
+    for Seat { client, .. } in &seats {
         assert!(matches!(client.codec(), Some(Agreed::Compact { .. })));
         session.refused += client.malformed();
         session.foresee &= client.playing().is_some_and(|half| half.foresees);
     }
-    session.parts = clients[0].1.playing().map_or(0, |half| half.parts_read());
+    session.snapshots = seats[0].seen;
+    session.parts = seats[0].client.playing().map_or(0, |half| half.parts_read());
     assert_eq!(server.malformed(), 0, "seed {seed}");
     session
 }
@@ -340,6 +355,7 @@ fn a_damaged_part_that_was_foreseen_and_is_refused_moves_nothing() {
     let (weather, start) = (Weather::default(), Time::ZERO);
     let mut server = SnapshotServer::<Foreseeing>::new(weather, 1, Rates::default(), start);
     server.use_tables(Arc::clone(&tables)).expect("they are of this game");
+    server.foresees = true;
     let (me, view) = (PlayerId(0), View::default());
     let welcome = server.join(me);
     let client = SnapshotClient::<Foreseeing>::with_tables(

@@ -154,10 +154,9 @@ pub trait Game: Sized {
         *decided = claimed.clone();
     }
 
-    /// Whether the compact codec foresees a player's own entities by these rules: both ends step what the player has
-    /// in sight from its base on, with the commands that it gave. Whatever comes as foreseen costs a fraction of a bit;
-    /// it costs both ends a step for each tick since the base, of which there are at most
-    /// [`FORESEEN_TICKS_MAX`](crate::FORESEEN_TICKS_MAX), in each snapshot.
+    /// Whether these rules can foresee for the compact codec what becomes of a player's own entities, from no more than
+    /// that player has in sight; see [`Server::foresee`](crate::Server::foresee). They can if they can predict: if they
+    /// make the same of the same on every machine, and nothing that is not finite.
     fn foresees() -> bool {
         false
     }

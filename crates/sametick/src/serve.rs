@@ -139,6 +139,8 @@ pub(crate) struct SnapshotServer<G: Game> {
     pub(crate) teller: Option<Box<Teller>>,
     /// If snapshots are plain while the server is busy.
     pub(crate) by_load: Option<ByLoad>,
+    /// If compact snapshots are foreseen for those who can do that.
+    pub(crate) foresees: bool,
     /// What codes commands and events for those who have the tables of these names.
     streams: Vec<(u64, Streams)>,
     /// The events that were last coded together: as a rule the next player is told the same.
@@ -178,7 +180,8 @@ struct Player<G: Game> {
     /// Whether it was told which tables there are, and whether it says that it has them.
     offered: Option<u64>,
     reads_compact: bool,
-    /// Whether it can step its base by the rules as we do.
+    /// Whether its parts may be foreseen, and whether it can step its base by the rules as we do.
+    may_be_foreseen: bool,
     foresees: bool,
 }
 
@@ -236,6 +239,7 @@ impl<G: Game> SnapshotServer<G> {
             recorder: None,
             teller: None,
             by_load: None,
+            foresees: false,
             streams: Vec::new(),
             together: Together::default(),
         }
@@ -477,8 +481,8 @@ impl<G: Game> SnapshotServer<G> {
             self.others.update(tick, &self.command_layout, known);
         }
         let Some(player) = find(&mut self.players, to) else { return };
-        let Player { base, births, snapshot_every, reads_compact, foresees, executed, .. } = player;
-        let (reads_compact, foresees) = (*reads_compact, *foresees);
+        let Player { base, births, snapshot_every, executed, .. } = player;
+        let Player { reads_compact, may_be_foreseen, foresees, .. } = *player;
         if !births.is_empty() {
             births.tell(base.next_number(), tick);
         }
@@ -517,7 +521,7 @@ impl<G: Game> SnapshotServer<G> {
             let command = |of: Tick| executed.get((tick.0 - of.0) as usize).cloned().flatten();
             foresees && vantage.foresee(base, (from, tick), command, into)
         };
-        let foresee: Option<Foresee<'_>> = if G::foresees() { Some(&mut foresee) } else { None };
+        let foresee: Option<Foresee<'_>> = if may_be_foreseen { Some(&mut foresee) } else { None };
         head.tell((base, teller, foresee), &mut frame, viewer, limits, &mut self.bits, &mut send);
     }
 
@@ -534,9 +538,10 @@ impl<G: Game> SnapshotServer<G> {
         // A recording is of one match.
         self.finish_recording();
         let (recorder, teller) = (self.recorder.take(), self.teller.take());
-        let (streams, by_load) = (std::mem::take(&mut self.streams), self.by_load);
-        let asks_what_is_shown = self.asks_what_is_shown;
-        *self = Self { game_id, recorder, teller, streams, by_load, asks_what_is_shown, ..next };
+        let streams = std::mem::take(&mut self.streams);
+        let Self { by_load, foresees, asks_what_is_shown, .. } = *self;
+        let next = Self { by_load, foresees, asks_what_is_shown, ..next };
+        *self = Self { game_id, recorder, teller, streams, ..next };
         players.into_iter().map(|player| (player, self.join(player))).collect()
     }
 
@@ -576,7 +581,7 @@ fn log<T>(kept: &mut VecDeque<T>, new: Vec<T>, most: usize) {
 impl<G: Game> Player<G> {
     /// Keeps what was executed last, the newest first, if that can be of use.
     fn keep_executed(&mut self, is_given: bool) {
-        if G::foresees() {
+        if self.may_be_foreseen {
             self.executed.truncate(FORESEEN_TICKS_MAX as usize - 1);
             self.executed.push_front(self.last_command.clone().filter(|_| is_given));
         }

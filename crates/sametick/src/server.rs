@@ -190,6 +190,16 @@ impl<G: Game> Server<G> {
         self.half.by_load = Some(ByLoad::default());
     }
 
+    /// Lets the rules foresee a player's own entities in compact snapshots, for whoever joins from now on: both ends
+    /// step what the player has in sight from its base on, with the commands that it gave. Whatever comes as foreseen
+    /// costs a fraction of a bit; each snapshot costs both ends a step for each tick since its base, of which there are
+    /// at most [`FORESEEN_TICKS_MAX`](crate::FORESEEN_TICKS_MAX). False, and without effect, if they cannot
+    /// ([`Game::foresees`]).
+    pub fn foresee(&mut self) -> bool {
+        self.half.foresees = G::foresees();
+        self.half.foresees
+    }
+
     /// Whether snapshots are compact now, for those who have the tables.
     pub fn sends_compact(&self) -> bool {
         self.half.sends_compact()

@@ -185,6 +185,11 @@ impl Game for Arena {
         true
     }
 
+    /// What is predicted is.
+    fn foresees() -> bool {
+        true
+    }
+
     /// Rockets and all else that flies or falls is met in the present.
     fn is_rewound(entity: &Entity) -> bool {
         matches!(entity, Entity::Fighter(_) | Entity::Target(_))

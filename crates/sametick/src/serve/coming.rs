@@ -38,12 +38,14 @@ impl<G: Game> SnapshotServer<G> {
     pub(crate) fn join(&mut self, id: PlayerId) -> Vec<u8> {
         let tables = self.teller.as_ref().filter(|_| self.rates.base == Base::Common);
         let tables = tables.map(|teller| teller.tables_hash);
+        let may_be_foreseen = tables.is_some() && self.foresees;
         let base = ClientBase::new(self.rates.base, self.loaded.clone());
         self.players.push(Player {
             id,
             base: if tables.is_some() { base.with_past() } else { base },
             offered: tables,
             reads_compact: false,
+            may_be_foreseen,
             foresees: false,
             commands: CommandQueue::new(self.world.tick()),
             margin_micros: None,
@@ -76,7 +78,7 @@ impl<G: Game> SnapshotServer<G> {
         bits.write_bool(self.rates.trust == Trust::Clients);
         bits.write_bool(self.rewinds() || self.asks_what_is_shown);
         bits.write_bool(tables.is_some());
-        bits.write_bool(tables.is_some() && G::foresees());
+        bits.write_bool(may_be_foreseen);
         bits.write(0, 4);
         if let Some(hash) = tables {
             bits.write(hash, 64);
