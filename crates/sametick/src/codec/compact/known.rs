@@ -159,13 +159,13 @@ pub(super) fn scaled(steps: i32) -> i32 {
 impl Entity<'_> {
     /// What is known before anything of it is coded.
     pub(super) fn introduce(&mut self, space: &Space, spans: &[u32; 3], changed_lately: i32) {
-        let differences = |left: &[u32], right: &[u32]| {
-            let pairs = left.iter().zip(right);
-            pairs.fold(0, |count, (left, right)| count + i32::from(left != right))
-        };
+        let rows = self.base.iter().zip(self.before).zip(self.earlier);
+        let (before, earlier) = rows.fold((0, 0), |(last, older), ((base, before), earlier)| {
+            (last + i32::from(base != before), older + i32::from(before != earlier))
+        });
         let plan = self.plan;
-        self.known[f::CHANGED_BEFORE] = differences(self.base, self.before);
-        self.known[f::CHANGED_EARLIER] = differences(self.before, self.earlier);
+        self.known[f::CHANGED_BEFORE] = before;
+        self.known[f::CHANGED_EARLIER] = earlier;
         self.known[f::CHANGED_LATELY] = changed_lately;
         for (feature, tag) in [f::TAG, f::SECOND_TAG].into_iter().zip(plan.tags) {
             if tag != NONE {
@@ -235,13 +235,14 @@ impl Entity<'_> {
     /// How far a word's rate takes it, before and now.
     #[inline(always)]
     fn rate(&mut self, code: &WordCode, spans: &[u32; 3], row: &Row) -> [i32; 2] {
-        let (mut old, mut new) = (0, 0);
-        if let Some((rate, mode)) = code.rate {
-            let rate = usize::from(rate);
-            let limit = |rate: i32| rate.clamp(-(1 << 18), 1 << 18);
-            old = limit(mode.number(self.base[rate]));
-            new = limit(mode.number(row[rate % ROW_WORDS]));
-        }
+        let Some((rate, mode)) = code.rate else {
+            self.known[f::RATE_CHANGE] = 0;
+            return [0; 2];
+        };
+        let rate = usize::from(rate);
+        let limit = |rate: i32| rate.clamp(-(1 << 18), 1 << 18);
+        let old = limit(mode.number(self.base[rate]));
+        let new = limit(mode.number(row[rate % ROW_WORDS]));
         self.known[f::RATE_CHANGE] = (new - old).abs();
         let span = spans[0].min(256).cast_signed();
         [old * span, new * span]
