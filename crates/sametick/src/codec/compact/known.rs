@@ -13,6 +13,7 @@ use super::turn::Turn;
 use crate::entity::EntityId;
 use crate::record::{Layout, ROW_WORDS, Row};
 use crate::table::Head;
+use crate::word::Word;
 use feature as f;
 
 /// The places of the features.
@@ -65,6 +66,34 @@ pub(super) struct Entity<'a> {
     pub(super) rumour: Rumour,
     pub(super) led: [i32; 3],
     pub(super) motion: Motion,
+}
+
+/// What is known of each word of an entity, all of one length, so that one look at that is enough.
+pub(super) struct Rows<'a> {
+    pub(super) base: &'a [u32],
+    pub(super) before: &'a [u32],
+    pub(super) earlier: &'a [u32],
+    /// What the word is now; of one who is read, what it was.
+    pub(super) truth: &'a [u32],
+    pub(super) initial: &'a [u32],
+    pub(super) words: &'a [Word],
+    pub(super) tables: &'a [WordTables],
+}
+
+impl<'a> Rows<'a> {
+    #[inline(always)]
+    pub(super) fn of(entity: &Entity<'a>) -> Self {
+        let length = entity.base.len();
+        Self {
+            base: &entity.base[..length],
+            before: &entity.before[..length],
+            earlier: &entity.earlier[..length],
+            truth: &entity.truth.unwrap_or(entity.base)[..length],
+            initial: &entity.layout.initial()[..length],
+            words: &entity.layout.words()[..length],
+            tables: &entity.tables.words[..length],
+        }
+    }
 }
 
 /// What this snapshot's entities of a kind showed of a word so far.
@@ -130,13 +159,13 @@ pub(super) fn scaled(steps: i32) -> i32 {
 impl Entity<'_> {
     /// What is known before anything of it is coded.
     pub(super) fn introduce(&mut self, space: &Space, spans: &[u32; 3], changed_lately: i32) {
-        let differences = |left: &[u32], right: &[u32]| {
-            let pairs = left.iter().zip(right);
-            pairs.fold(0, |count, (left, right)| count + i32::from(left != right))
-        };
+        let rows = self.base.iter().zip(self.before).zip(self.earlier);
+        let (before, earlier) = rows.fold((0, 0), |(last, older), ((base, before), earlier)| {
+            (last + i32::from(base != before), older + i32::from(before != earlier))
+        });
         let plan = self.plan;
-        self.known[f::CHANGED_BEFORE] = differences(self.base, self.before);
-        self.known[f::CHANGED_EARLIER] = differences(self.before, self.earlier);
+        self.known[f::CHANGED_BEFORE] = before;
+        self.known[f::CHANGED_EARLIER] = earlier;
         self.known[f::CHANGED_LATELY] = changed_lately;
         for (feature, tag) in [f::TAG, f::SECOND_TAG].into_iter().zip(plan.tags) {
             if tag != NONE {
@@ -191,9 +220,13 @@ impl Entity<'_> {
 
     /// How a word moves if it goes on as before, how that differs from before, and how many steps it went last.
     #[inline(always)]
-    fn movement(&self, mode: impl Numbers, (word, at): (usize, i32), spans: &[u32; 3]) -> [i32; 3] {
-        let before = mode.number(self.before[word]);
-        let earlier = mode.number(self.earlier[word]);
+    fn movement(
+        mode: impl Numbers,
+        (rows, word, at): (&Rows<'_>, usize, i32),
+        spans: &[u32; 3],
+    ) -> [i32; 3] {
+        let before = mode.number(rows.before[word]);
+        let earlier = mode.number(rows.earlier[word]);
         let last = mode.distance(before, at);
         let (velocity, older) = velocities(last, mode.distance(earlier, before), spans);
         [velocity, velocity.wrapping_sub(older), last]
@@ -202,13 +235,14 @@ impl Entity<'_> {
     /// How far a word's rate takes it, before and now.
     #[inline(always)]
     fn rate(&mut self, code: &WordCode, spans: &[u32; 3], row: &Row) -> [i32; 2] {
-        let (mut old, mut new) = (0, 0);
-        if let Some((rate, mode)) = code.rate {
-            let rate = usize::from(rate);
-            let limit = |rate: i32| rate.clamp(-(1 << 18), 1 << 18);
-            old = limit(mode.number(self.base[rate]));
-            new = limit(mode.number(row[rate % ROW_WORDS]));
-        }
+        let Some((rate, mode)) = code.rate else {
+            self.known[f::RATE_CHANGE] = 0;
+            return [0; 2];
+        };
+        let rate = usize::from(rate);
+        let limit = |rate: i32| rate.clamp(-(1 << 18), 1 << 18);
+        let old = limit(mode.number(self.base[rate]));
+        let new = limit(mode.number(row[rate % ROW_WORDS]));
         self.known[f::RATE_CHANGE] = (new - old).abs();
         let span = spans[0].min(256).cast_signed();
         [old * span, new * span]
@@ -225,13 +259,13 @@ impl Entity<'_> {
     pub(super) fn inputs(
         &mut self,
         (code, mode): (&WordCode, impl Numbers),
-        (word, at): (usize, i32),
+        (rows, word, at): (&Rows<'_>, usize, i32),
         spans: &[u32; 3],
         row: &Row,
         recent: i32,
     ) -> Inputs {
         let mut inputs = [0; INPUTS];
-        let movement = self.movement(mode, (word, at), spans);
+        let movement = Self::movement(mode, (rows, word, at), spans);
         [inputs[0], inputs[1], inputs[13]] = movement;
         inputs[13] = inputs[13].signum() * ONE;
         self.take_speed(movement);
@@ -247,7 +281,7 @@ impl Entity<'_> {
         inputs[9] = scaled(self.known[f::RESIDUAL_BEFORE]);
         inputs[10] = recent;
         inputs[11] = ONE;
-        inputs[12] = scaled(mode.distance(mode.number(self.layout.initial()[word]), at));
+        inputs[12] = scaled(mode.distance(mode.number(rows.initial[word]), at));
         inputs
     }
 
@@ -256,7 +290,7 @@ impl Entity<'_> {
     pub(super) fn predict(
         &mut self,
         (tables, mode): (&WordTables, impl Numbers),
-        (word, at): (usize, i32),
+        (rows, word, at): (&Rows<'_>, usize, i32),
         spans: &[u32; 3],
         row: &Row,
         recent: i32,
@@ -264,7 +298,7 @@ impl Entity<'_> {
         let code = &tables.code;
         let mut movement = [0; 3];
         if code.asks_speed {
-            movement = self.movement(mode, (word, at), spans);
+            movement = Self::movement(mode, (rows, word, at), spans);
             self.take_speed(movement);
         }
         let mut rates = [0; 2];
@@ -306,7 +340,7 @@ impl Entity<'_> {
             add(10, recent);
         }
         if code.inputs & INITIAL != 0 {
-            let initial = mode.number(self.layout.initial()[word]);
+            let initial = mode.number(rows.initial[word]);
             add(12, scaled(mode.distance(initial, at)));
         }
         rounded(sum)
@@ -338,19 +372,6 @@ impl Entity<'_> {
                 0,
             ]
         })
-    }
-
-    /// How many steps a word is expected to go, within its range.
-    #[inline(always)]
-    pub(super) fn expect<M: Numbers>(&self, max: u32, word: usize, predicted: i32) -> i32 {
-        let steps = predicted.wrapping_add(ONE / 2) >> FRACTION_BITS;
-        if !M::IS_RANGED || steps == 0 {
-            return steps;
-        }
-        // Beyond what a signed word holds nothing moves by steps.
-        let max = max.min(i32::MAX.cast_unsigned()).cast_signed();
-        let value = self.base[word].cast_signed();
-        value.wrapping_add(steps).clamp(0, max).wrapping_sub(value)
     }
 
     /// What is known when a number is coded.
@@ -395,6 +416,21 @@ impl Entity<'_> {
                 .min(1 << 24);
         }
     }
+}
+
+/// How many steps a word is expected to go, within its range.
+#[inline(always)]
+pub(super) fn expected<M: Numbers>(word: u32, max: u32, predicted: i32) -> i32 {
+    let steps = predicted.wrapping_add(ONE / 2) >> FRACTION_BITS;
+    if !M::IS_RANGED {
+        return steps;
+    }
+    // Beyond what a signed word holds nothing moves by steps.
+    let max = max.min(i32::MAX.cast_unsigned()).cast_signed();
+    let value = word.cast_signed();
+    let within = value.wrapping_add(steps).clamp(0, max).wrapping_sub(value);
+    // Nobody can tell beforehand which of the two it is.
+    std::hint::select_unpredictable(steps == 0, 0, within)
 }
 
 /// How far something goes in the time to come if it goes on as before, and as it did before that.

@@ -190,14 +190,15 @@ impl<'a> Decoder<'a> {
     #[inline(always)]
     pub fn bit(&mut self, chance: u16) -> bool {
         let middle = self.interval.middle(chance);
-        let decision = self.value <= middle;
-        if decision {
+        if self.value <= middle {
             self.interval.high = middle;
+            self.take_in();
+            true
         } else {
             self.interval.low = middle + 1;
+            self.take_in();
+            false
         }
-        self.take_in();
-        decision
     }
 
     /// Reads a number of `bits`.

@@ -63,11 +63,12 @@ pub(crate) struct Tree {
     steps: Vec<[Step; 2]>,
 }
 
-/// A node in a word: its threshold, where its children stand or its leaf's number, and its feature.
+/// A node in a word: its threshold, its feature, and which pair of steps its children are; of a leaf its number, counted
+/// on behind the pairs.
 type Step = u64;
 
-const NEXT_SHIFT: u32 = 8;
-const THRESHOLD_SHIFT: u32 = 32;
+const FEATURE_SHIFT: u32 = 32;
+const NEXT_SHIFT: u32 = 40;
 
 impl Default for Tree {
     fn default() -> Self {
@@ -78,16 +79,17 @@ impl Default for Tree {
 impl Tree {
     /// Of nodes, at least one, the children of each behind it.
     pub(crate) fn new(nodes: Vec<Node>) -> Self {
+        let questions = nodes.iter().filter(|node| node.feature != Node::LEAF).count();
         // Which pair of children each node's is, and how the node looks then.
         let mut pairs: Vec<u16> = Vec::new();
         let mut step = |node: &Node| {
-            let mut next = node.next;
+            let mut next = questions + usize::from(node.next);
             if node.feature != Node::LEAF {
+                next = pairs.len();
                 pairs.push(node.next);
-                next = pairs.len() as u16 - 1;
             }
-            let threshold = u64::from(node.threshold.cast_unsigned()) << THRESHOLD_SHIFT;
-            threshold | u64::from(next) << NEXT_SHIFT | u64::from(node.feature)
+            let feature = u64::from(node.feature) << FEATURE_SHIFT;
+            (next as u64) << NEXT_SHIFT | feature | u64::from(node.threshold.cast_unsigned())
         };
         let all: Vec<Step> = nodes.iter().map(&mut step).collect();
         let child = |index: u16| [0, 1].map(|which| all[usize::from(index) + which]);
@@ -108,13 +110,14 @@ impl Tree {
     #[inline(always)]
     pub(crate) fn leaf(&self, features: &Features) -> usize {
         let mut step = self.first;
-        // A leaf asks about no feature that there is.
-        while let Some(value) = features.get(usize::from(step as u8)) {
-            let [no, yes] = self.steps[usize::from((step >> NEXT_SHIFT) as u16)];
-            let threshold = ((step >> THRESHOLD_SHIFT) as u32).cast_signed();
-            step = if *value > threshold { yes } else { no };
+        loop {
+            let next = (step >> NEXT_SHIFT) as usize;
+            let Some(children) = self.steps.get(next) else {
+                return next - self.steps.len();
+            };
+            let value = features[(step >> FEATURE_SHIFT) as usize % FEATURES];
+            step = children[usize::from(value > (step as u32).cast_signed())];
         }
-        usize::from((step >> NEXT_SHIFT) as u16)
     }
 }
 
@@ -277,10 +280,11 @@ fn code_class<C: Decide>(coder: &mut C, leaf: &[u16; LEAF_WORDS], class: usize) 
     let chances = &leaf[1..CLASSES];
     let first = usize::from(leaf[0]).min(CLASSES - 1);
     let mut at = first;
-    while at < CLASSES - 1 && coder.decide(chances[at], class > at) {
+    if at < CLASSES - 1 && coder.decide(chances[at], class > at) {
         at += 1;
-    }
-    if at > first {
+        while at < CLASSES - 1 && coder.decide(chances[at], class > at) {
+            at += 1;
+        }
         return at;
     }
     while at > 0 && coder.decide(chances[at - 1], class < at) {

@@ -3,11 +3,13 @@
 
 use super::HAS_CODER;
 use super::float::float;
-use super::known::{Entity, KEYS, Recent, class, distance, feature as f, place_of, scaled};
+use super::known::{
+    Entity, KEYS, Recent, Rows, class, distance, expected, feature as f, place_of, scaled,
+};
 use super::plan::{Float, Integer, Mode, NONE, Numbers, Wraps};
 use super::records::{Past, Records};
 use super::space::{Motion, Rumour, Space};
-use super::tables::{Tables, WordTables};
+use super::tables::Tables;
 use super::tree::{Features, FlagModel, Inputs, NumberModel};
 use crate::entity::EntityId;
 use crate::record::{Layout, ROW_WORDS, Row};
@@ -544,9 +546,7 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
             }
             entity.heed();
         }
-        let (lively, rare) = plan.order.split_at(usize::from(plan.lively));
-        self.these_words(entity, lively, false);
-        self.rare_words(entity, rare);
+        self.all_words(entity);
         if has_place {
             self.tell_space(entity);
         }
@@ -568,64 +568,55 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
         }
     }
 
-    /// Codes the words that rarely change up to the last that did: before the first, and behind each that did, it is
-    /// said whether there are more.
-    fn rare_words(&mut self, entity: &mut Entity<'a>, words: &[u8]) {
-        let truth = entity.truth.unwrap_or(entity.base);
-        let differs = |word: &u8| truth[usize::from(*word)] != entity.base[usize::from(*word)];
-        let last = if P::READS { None } else { words.iter().rposition(differs) };
-        let end = last.map_or(0, |last| last + 1);
+    /// Codes the words that are lively, then those that rarely change up to the last that did: before the first of
+    /// these, and behind each that did, it is said whether there are more.
+    fn all_words(&mut self, entity: &mut Entity<'a>) {
+        let (order, lively) = (&entity.plan.order, usize::from(entity.plan.lively));
+        let rows = Rows::of(entity);
         let about = Subject { kind: Some(entity.kind), part: Part::Rare };
-        let mut next = 0;
-        while next < words.len() && !self.port.failed() {
-            entity.known[f::VALUE] = next as i32;
-            if !self.port.flag(about, &entity.tables.rare, &entity.known, next < end) {
-                return;
+        let differs = |word: &u8| rows.truth[usize::from(*word)] != rows.base[usize::from(*word)];
+        let last = if P::READS { None } else { order.iter().rposition(differs) };
+        let mut asks_at = lively;
+        for (place, word) in order.iter().enumerate() {
+            if place == asks_at {
+                if self.port.failed() {
+                    return;
+                }
+                entity.known[f::VALUE] = (place - lively) as i32;
+                let is_more = last.is_some_and(|last| last >= place);
+                if !self.port.flag(about, &entity.tables.rare, &entity.known, is_more) {
+                    return;
+                }
             }
-            let Some(place) = self.these_words(entity, &words[next..], true) else {
-                return self.port.fail();
-            };
-            next += place + 1;
-        }
-    }
-
-    /// Codes words, on demand only up to the first that changed; says which that is.
-    fn these_words(
-        &mut self,
-        entity: &mut Entity<'a>,
-        words: &[u8],
-        until_changed: bool,
-    ) -> Option<usize> {
-        for (place, word) in words.iter().enumerate() {
             let index = usize::from(*word);
-            let tables = &entity.tables.words[index];
+            let tables = &rows.tables[index];
             match tables.code.mode {
                 _ if tables.code.is_rotation => {
                     if *word == entity.plan.rotation {
                         self.rotation(entity, index);
                     }
                 }
-                Mode::Integer { low } => self.word(entity, (index, tables), Integer { low }),
-                Mode::Wraps { bits } => self.word(entity, (index, tables), Wraps { bits }),
+                Mode::Integer { low } => self.word(entity, &rows, index, Integer { low }),
+                Mode::Wraps { bits } => self.word(entity, &rows, index, Wraps { bits }),
                 Mode::Float { shift, times } => {
-                    self.word(entity, (index, tables), Float { shift, times });
+                    self.word(entity, &rows, index, Float { shift, times });
                 }
             }
-            if until_changed && self.memory.row[index] != entity.base[index] {
-                return Some(place);
+            if place >= lively && self.memory.row[index] != rows.base[index] {
+                asks_at = place + 1;
             }
         }
-        None
+        // The last that was said to be there is not.
+        if asks_at != order.len() {
+            self.port.fail();
+        }
     }
 
     /// Predicts a word's number from its past and from what is known already, and codes the rest. Once for each kind of
     /// number, so that nothing is asked twice.
-    fn word<M: Numbers>(
-        &mut self,
-        entity: &mut Entity<'a>,
-        (word, tables): (usize, &'a WordTables),
-        mode: M,
-    ) {
+    #[inline(always)]
+    fn word<M: Numbers>(&mut self, entity: &mut Entity<'a>, rows: &Rows<'a>, word: usize, mode: M) {
+        let tables = &rows.tables[word];
         let code = &tables.code;
         let Memory { recent, row, .. } = &mut *self.memory;
         let mut recent = if P::LEARNS || code.asks_recent {
@@ -634,22 +625,19 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
             None
         };
         let last = recent.as_ref().map_or(0, |recent| recent.delta);
-        let at = mode.number(entity.base[word]);
-        let now = match entity.truth {
-            Some(truth) if !P::READS => mode.number(truth[word]),
-            _ => 0,
-        };
+        let at = mode.number(rows.base[word]);
+        let now = if P::READS { 0 } else { mode.number(rows.truth[word]) };
         let about = Subject { kind: Some(entity.kind), part: Part::Word(word as u8) };
         let spans = &self.lineage.spans;
-        let declared = &entity.layout.words()[word];
+        let max = rows.words[word].max;
         let predicted = if P::LEARNS {
-            let inputs = entity.inputs((code, mode), (word, at), spans, row, last);
+            let inputs = entity.inputs((code, mode), (rows, word, at), spans, row, last);
             self.port.learn(about, &entity.known, &inputs, scaled(mode.distance(at, now)));
             tables.regression.predict(&entity.known, &inputs)
         } else {
-            entity.predict((tables, mode), (word, at), spans, row, last)
+            entity.predict((tables, mode), (rows, word, at), spans, row, last)
         };
-        let steps = entity.expect::<M>(declared.max, word, predicted);
+        let steps = expected::<M>(rows.base[word], max, predicted);
         let guess = at.wrapping_add(steps);
         entity.prepare((predicted, steps, at));
         if let Some(recent) = &recent {
@@ -664,7 +652,7 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
             value = float(self.port, entity, word, (value, number), code.mode);
         }
         // What more there is to ask of particular words is asked once all are there.
-        let is_admitted = || M::IS_ADMITTED || value <= declared.max;
+        let is_admitted = || M::IS_ADMITTED || value <= max;
         if P::READS && !(mode.is_itself(missed, number, value) && is_admitted()) {
             return self.port.fail();
         }
