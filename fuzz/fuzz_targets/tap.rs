@@ -6,10 +6,8 @@ use sametick::channel::{Event, Settings};
 use sametick::endpoint::{Answer, Dialer, DialerEvent, Listener, ListenerConfig, ListenerEvent};
 use sametick::eventlock::{EventClient, EventServer, Requests};
 use sametick::secure::{ClientToken, ConnectionId, GateConfig, Past, TokenKey};
-use sametick::{Client, Game, Peer, Server, Span, Time};
+use sametick::{Client, Game, OPEN_PROTOCOL, Peer, Server, Span, Time};
 
-/// What open servers and clients call their game.
-const PROTOCOL: u64 = 0x5a6d_e71c_0001;
 pub(crate) const SERVER: Peer = Peer::new([1; 16], 1);
 const CLIENT: Peer = Peer::new([2; 16], 2);
 
@@ -103,12 +101,12 @@ impl<S: Serves, C: Plays> Tap<S, C> {
         let past = Past::Unknown { started_unix_seconds: 0 };
         let key = TokenKey::from_bytes([9; 32]);
         let config = ListenerConfig {
-            gate: GateConfig::new(PROTOCOL, TokenKey::PUBLISHED, key, past),
+            gate: GateConfig::new(OPEN_PROTOCOL, TokenKey::PUBLISHED, key, past),
             channel: Settings::default(),
             connections_max: 1,
             unix_seconds_at_zero: 0,
         };
-        let token = ClientToken::open_mode(PROTOCOL, 5, b"", &mut random).expect("it is short");
+        let token = ClientToken::open_mode(OPEN_PROTOCOL, 5, b"", &mut random).expect("it is short");
         Self {
             now,
             server,

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The arena and its version, for the gate.
-const PROTOCOL: u64 = 0x5a6d_e71c_a7e4_0001;
+const PROTOCOL: u64 = 0x5a6d_e71c_a7e4_0002;
 
 /// How long a sealed token is good for: it is used at once.
 pub(crate) const TOKEN_SECONDS: u64 = 60;

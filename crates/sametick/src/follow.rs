@@ -17,7 +17,7 @@ use crate::entity::EntityId;
 use crate::events::{self, Effect, Effects};
 use crate::eye::Eye;
 use crate::fields::Networked;
-use crate::foresight::{self, FORESEEN_TICKS_MAX, Vantage};
+use crate::foresight::{FORESEEN_TICKS_MAX, Vantage};
 use crate::game::{Game, Stride};
 use crate::heading::{Heading, Welcome};
 use crate::health::{Update, Watch};
@@ -223,10 +223,7 @@ impl<G: Game> SnapshotClient<G> {
         };
         let foresees = &mut self.foresees;
         let mut foresee = |base: &Table, ticks: (Tick, Tick), check: u32, into: &mut Table| {
-            // Rules that come to something else once are not asked again.
-            *foresees &= vantage.foresee(base, ticks, command, into)
-                && foresight::check(into, vantage.wire) == check;
-            *foresees
+            vantage.foresee_alike(base, ticks, command, (check, foresees), into)
         };
         let foresee = self.may_be_foreseen.then_some(&mut foresee as ForeseeOn<'_>);
         let read = read_part(

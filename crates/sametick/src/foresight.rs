@@ -1,6 +1,7 @@
 //! The rules as a predictor of the compact codec: both ends step what the client's base has, with the commands that
 //! both know, and only the surprise is coded. Nothing else goes in, so nothing else can come out.
 
+use crate::bits::Malformed;
 use crate::codec::compact::records::Records;
 use crate::entities::{Entities, Layouts};
 use crate::entity::EntityId;
@@ -70,6 +71,23 @@ impl<G: Game> Vantage<'_, G> {
             }
         }
         true
+    }
+
+    /// The same for a client, whose rules must come to what the server's came to. It `foresees` until they do not:
+    /// rules that came to something else once are not asked again.
+    pub(crate) fn foresee_alike<'r>(
+        &self,
+        base: impl Records<'r>,
+        ticks: (Tick, Tick),
+        command: impl Fn(Tick) -> Option<G::Command>,
+        (expected, foresees): (u32, &mut bool),
+        foreseen: &mut Table,
+    ) -> Result<bool, Malformed> {
+        if *foresees && !self.foresee(base, ticks, command, foreseen) {
+            return Ok(false);
+        }
+        *foresees &= check(foreseen, self.wire) == expected;
+        if *foresees { Ok(true) } else { Err(Malformed) }
     }
 
     /// Makes a world of what a base has in sight.

@@ -197,7 +197,7 @@ pub use record::{Layout, Precision, settle};
 pub use rewind::{REWIND_TOLERANCE_TICKS, Rewinding};
 pub use serve::VERDICTS_MAX;
 #[cfg(feature = "secure")]
-pub use server::{BODY_KEPT, PLACE_KEPT, Server, ServerEvent};
+pub use server::{BODY_KEPT, OPEN_PROTOCOL, PLACE_KEPT, Server, ServerEvent};
 pub use sight::HISTORY_MAX;
 pub use slots::{CHUNK_SLOTS, Slots};
 pub use snapshot::{Base, TABLES_MAX};

@@ -84,8 +84,9 @@ impl ReceivedTable {
     }
 }
 
-/// Steps a base from one tick to another by the rules, into a table that has this check; false if that cannot be.
-pub(crate) type ForeseeOn<'a> = &'a mut dyn FnMut(&Table, (Tick, Tick), u32, &mut Table) -> bool;
+/// Steps a base from one tick to another by the rules, into a table that must have this check; false if that cannot be.
+pub(crate) type ForeseeOn<'a> =
+    &'a mut dyn FnMut(&Table, (Tick, Tick), u32, &mut Table) -> Result<bool, Malformed>;
 
 impl ServerTables {
     /// A client that has the map and nothing else; its entities are out of sight.
@@ -151,8 +152,8 @@ impl ServerTables {
         let mut foreseen = Table::default();
         if let Some((expected, foresee)) = heading.foreseen.zip(foresee) {
             let ticks = (Tick(base.told.said.tick), Tick(heading.said.tick));
-            if !foresee(&base.table, ticks, expected, &mut foreseen) {
-                return Err(Malformed);
+            if !foresee(&base.table, ticks, expected, &mut foreseen)? {
+                return Ok(None);
             }
         }
         incoming.entities(compact, layouts, &heading, (lineage, &foreseen), (now, &mut held))?;

@@ -194,7 +194,7 @@ impl<G: Game> Server<G> {
     /// step what the player has in sight from its base on, with the commands that it gave. Whatever comes as foreseen
     /// costs a fraction of a bit; each snapshot costs both ends a step for each tick since its base, of which there are
     /// at most [`FORESEEN_TICKS_MAX`](crate::FORESEEN_TICKS_MAX). False, and without effect, if they cannot
-    /// ([`Game::foresees`]).
+    /// ([`Game::foresees`]); it takes tables ([`use_tables`](Server::use_tables)), too.
     pub fn foresee(&mut self) -> bool {
         self.half.foresees = G::foresees();
         self.half.foresees
@@ -621,8 +621,9 @@ fn send_events(listener: &mut Listener, now: Time, to: ConnectionId, events: &[(
 /// How often round trips are looked at.
 const MEASURED_EVERY: Span = Span::millis(500);
 
-/// What games of open servers call themselves.
-pub(crate) const OPEN_PROTOCOL: u64 = 0x5a6d_e71c_0002;
+/// What games of open servers call themselves: a number that changes with what goes over the wire, so that others are
+/// not let in.
+pub const OPEN_PROTOCOL: u64 = 0x5a6d_e71c_0002;
 
 impl ListenerConfig {
     /// How a server listens that lets in anyone.

@@ -185,7 +185,7 @@ impl Game for Arena {
         true
     }
 
-    /// What is predicted is.
+    /// They predict a player's own fighter alike on every machine.
     fn foresees() -> bool {
         true
     }

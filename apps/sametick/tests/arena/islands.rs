@@ -9,7 +9,7 @@ use sametick_links::{Clock, Link, UdpLink, drive_event_client, peer_at};
 use serde_json::Value;
 
 /// What the program's gate asks for.
-const PROTOCOL: u64 = 0x5a6d_e71c_a7e4_0001;
+const PROTOCOL: u64 = 0x5a6d_e71c_a7e4_0002;
 
 struct Player {
     client: EventClient<Islands>,

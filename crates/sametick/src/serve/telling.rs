@@ -24,7 +24,7 @@ pub(super) struct Happening {
 /// An event as it goes through the coder.
 pub(super) struct Coded {
     /// What names the tables it is coded with.
-    tables: u64,
+    tables_hash: u64,
     /// The message, if it goes alone: it must not be lost.
     alone: Option<Arc<[u8]>>,
     named: Named,
@@ -80,7 +80,7 @@ impl<G: Game> SnapshotServer<G> {
             let Emitted { key, delivery, .. } = emitted;
             let is_reliable = delivery.is_reliable || delivery.is_saved;
             let coded = self.streams.last_mut().filter(|_| is_read);
-            let coded = coded.map(|(tables, streams)| {
+            let coded = coded.map(|(tables_hash, streams)| {
                 let named = Named {
                     tick: key.tick,
                     entity: key.entity,
@@ -92,7 +92,7 @@ impl<G: Game> SnapshotServer<G> {
                     let coded = streams.write_event(named, &record);
                     Arc::from([&[CODED_EVENT, self.game_id], &coded[..]].concat())
                 });
-                Coded { tables: *tables, alone, named, record }
+                Coded { tables_hash: *tables_hash, alone, named, record }
             });
             let happening = Happening { is_reliable, plain: as_event(message), coded };
             messages.push((key, delivery.to, Arc::new(happening)));
@@ -138,7 +138,7 @@ impl<G: Game> SnapshotServer<G> {
         let Self { players, streams, together, game_id, .. } = self;
         let Some(player) = find(players, to) else { return };
         let mut streams = streams.last_mut().filter(|_| player.reads_compact);
-        let tables = streams.as_ref().map(|(tables, _)| *tables);
+        let tables_hash = streams.as_ref().map(|(tables_hash, _)| *tables_hash);
         let mut flush = |group: &mut Vec<Arc<Happening>>, taken: &mut Vec<(bool, Arc<[u8]>)>| {
             let Some((_, streams)) = &mut streams else { return };
             while !group.is_empty() {
@@ -151,7 +151,7 @@ impl<G: Game> SnapshotServer<G> {
         let mut group = Vec::new();
         for event in player.events.drain(..) {
             // What was coded before the tables changed goes as it is.
-            let coded = event.coded.as_ref().filter(|coded| Some(coded.tables) == tables);
+            let coded = event.coded.as_ref().filter(|coded| Some(coded.tables_hash) == tables_hash);
             if coded.is_some() && !event.is_reliable {
                 group.push(event);
                 continue;

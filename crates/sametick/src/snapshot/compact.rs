@@ -61,7 +61,7 @@ impl Teller {
     }
 }
 
-/// What the rules foresee of a part: whether the game lets them, and what it must come to if they do.
+/// What the rules foresee of a part: whether the welcome said that they may, and what it must come to if they do.
 #[derive(Clone, Copy)]
 struct Foreseen {
     is_allowed: bool,

@@ -9,11 +9,10 @@ use sametick::eventlock::{
     TIME_QUESTIONS_PER_SECOND,
 };
 use sametick::secure::{ClientToken, ConnectionId};
-use sametick::{Dice, Peer, Span, Time};
+use sametick::{Dice, OPEN_PROTOCOL, Peer, Span, Time};
 
 const SERVER: Peer = Peer::new([3; 16], 1);
 const CLIENT: Peer = Peer::new([2; 16], 1);
-const PROTOCOL: u64 = 0x5a6d_e71c_0001;
 const STEP: Span = Span::millis(10);
 /// Where a welcome has its tick and its time.
 const WELCOME_TICK: std::ops::Range<usize> = 18..22;
@@ -39,7 +38,8 @@ struct Middle<F: FnMut(usize, Vec<u8>) -> Vec<Vec<u8>>> {
 impl<F: FnMut(usize, Vec<u8>) -> Vec<Vec<u8>>> Middle<F> {
     fn new(change: F) -> Self {
         let (now, mut random) = (Time::ZERO, Seeded(Dice::new(3, 3)));
-        let token = ClientToken::open_mode(PROTOCOL, 5, b"", &mut random).expect("it is short");
+        let token =
+            ClientToken::open_mode(OPEN_PROTOCOL, 5, b"", &mut random).expect("it is short");
         let config = ListenerConfig::open(&mut random);
         Self {
             now,
@@ -181,7 +181,8 @@ struct Stranger {
 impl Stranger {
     fn new() -> Self {
         let (now, mut random) = (Time::ZERO, Seeded(Dice::new(4, 4)));
-        let token = ClientToken::open_mode(PROTOCOL, 5, b"", &mut random).expect("it is short");
+        let token =
+            ClientToken::open_mode(OPEN_PROTOCOL, 5, b"", &mut random).expect("it is short");
         let server = EventServer::open(OPEN_FIELD, 1, EventRates::default(), now, &mut random);
         let dialer = Dialer::new(SERVER, token, Settings::default(), now, &mut random);
         let mut stranger = Self { now, server, dialer, random, heard: 0 };

@@ -6,11 +6,9 @@ use sametick::channel::{Event, RateLimits, Settings};
 use sametick::endpoint::{Dialer, DialerEvent};
 use sametick::network::{Conditions, Host};
 use sametick::secure::ClientToken;
-use sametick::{EntityId, Layout, PlayerId, Precision, Tick, Time, delta};
+use sametick::{EntityId, Layout, OPEN_PROTOCOL, PlayerId, Precision, Tick, Time, delta};
 use sametick_arena::{Command, Fighter};
 
-/// What open servers call their games.
-const OPEN_PROTOCOL: u64 = 0x5a6d_e71c_0001;
 const WELCOME: u8 = 0;
 /// The number of a fighter's kind.
 const FIGHTER_KIND: u64 = 2;

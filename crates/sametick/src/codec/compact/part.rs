@@ -94,7 +94,7 @@ pub(crate) struct Against<'a> {
     pub(crate) end: usize,
     /// The newest tick that the reader knows; what is written does not depend on it.
     pub(crate) newest_tick: u32,
-    /// Whether the game lets its rules foresee.
+    /// Whether the welcome said that parts may be foreseen.
     pub(crate) foresees: bool,
 }
 
@@ -256,6 +256,7 @@ fn code_heading(
 /// What the rules foresee must come to, the higher half first.
 fn code_check(coder: &mut impl Head, check: u32) -> u32 {
     const HALF_BITS: u32 = CHECK_BITS / 2;
+    const { assert!(CHECK_BITS.is_multiple_of(2)) };
     let high = coder.raw(HALF_BITS, check >> HALF_BITS);
     high << HALF_BITS | coder.raw(HALF_BITS, check & ((1 << HALF_BITS) - 1))
 }

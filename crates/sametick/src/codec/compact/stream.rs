@@ -235,13 +235,13 @@ impl Streams {
     pub fn write_events<'e>(
         &mut self,
         events: impl IntoIterator<Item = (Named, &'e [u32])>,
-        bytes: usize,
+        begun_bytes_max: usize,
     ) -> (Vec<u8>, usize) {
         let mut port = Writing { encoder: Encoder::default(), bytes_max: usize::MAX };
         let (mut before, mut count) = (None, 0);
         for (named, record) in events.into_iter().take(EVENTS_TOGETHER_MAX) {
             if before.is_some() {
-                if port.encoder.bytes_written() > bytes {
+                if port.encoder.bytes_written() > begun_bytes_max {
                     break;
                 }
                 port.encoder.bit(MORE_EVENTS, true);

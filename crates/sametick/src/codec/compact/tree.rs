@@ -8,6 +8,8 @@ pub(crate) type Features = [i32; FEATURES];
 
 /// How many features there are.
 pub(crate) const FEATURES: usize = 32;
+// So that one of them can be cut out of a step.
+const _: () = assert!(FEATURES.is_power_of_two() && FEATURES <= 256);
 
 /// What a prediction is a weighted sum of.
 pub(crate) type Inputs = [i32; INPUTS];
@@ -63,8 +65,8 @@ pub(crate) struct Tree {
     steps: Vec<[Step; 2]>,
 }
 
-/// A node in a word: its threshold, its feature, and which pair of steps its children are; of a leaf its number, counted
-/// on behind the pairs.
+/// A node in a word: its threshold, its feature, and which pair of steps its children are; of a leaf its number,
+/// counted on behind the pairs.
 type Step = u64;
 
 const FEATURE_SHIFT: u32 = 32;
