@@ -396,12 +396,14 @@ fn a_damaged_part_that_was_foreseen_and_is_refused_moves_nothing() {
         damaged[bit / 8] ^= 1 << (bit % 8);
         let before = state(&client);
         client.foresees = true;
-        if client.read(Time::from_millis(1_900), crate::Span::ZERO, &damaged).is_err() {
+        // Refused, or of no use: its base or a command that it asks for is not there.
+        let read = client.read(Time::from_millis(1_900), crate::Span::ZERO, &damaged);
+        if !matches!(read, Ok(Some(_))) {
             refused += 1;
             assert_eq!(state(&client), before, "round {round}");
         }
     }
-    assert!(refused > 1_000, "{refused} of 5000 were refused");
+    assert!(refused > 2_000, "{refused} of 5000 were refused");
 }
 
 #[test]
