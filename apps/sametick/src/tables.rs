@@ -38,7 +38,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FILE")]
     tables: Option<PathBuf>,
     /// With --codec compact or auto: foresees players' own entities by the rules, which saves bytes and takes time
-    #[arg(long)]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true")]
     foresee: bool,
 }
 

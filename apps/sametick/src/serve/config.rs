@@ -40,6 +40,7 @@ fn read(text: &str, command: &Command) -> Result<Vec<OsString>, Wrong> {
             DeValue::String(text) => text.to_string(),
             DeValue::Integer(number) if number.radix() == 10 => number.as_str().replace('_', ""),
             DeValue::Float(number) => number.as_str().replace('_', ""),
+            DeValue::Boolean(is_so) => is_so.to_string(),
             _ => {
                 return Err((
                     value.span(),
@@ -108,7 +109,9 @@ pub(crate) fn template(command: &Command) -> String {
         }
         let default = arg.get_default_values().first().map(|value| value.to_string_lossy());
         match default {
-            Some(value) if value.parse::<f64>().is_ok() => text += &format!("{name} = {value}\n"),
+            Some(value) if value.parse::<f64>().is_ok() || value.parse::<bool>().is_ok() => {
+                text += &format!("{name} = {value}\n");
+            }
             Some(value) => text += &format!("{name} = \"{value}\"\n"),
             None => text += &format!("# {name} = {}\n", example(name)),
         }
