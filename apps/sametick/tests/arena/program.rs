@@ -69,12 +69,17 @@ impl Running {
 
     /// The next line about this kind of event; those before it are passed over.
     pub(crate) fn next(&mut self, event: &str) -> Value {
+        self.next_of(&[event])
+    }
+
+    /// The same for whichever of several comes first.
+    pub(crate) fn next_of(&mut self, events: &[&str]) -> Value {
         loop {
             let mut line = String::new();
             let bytes = self.lines.read_line(&mut line).expect("it can be read");
-            assert!(bytes > 0, "it ended and never told of {event}");
+            assert!(bytes > 0, "it ended and never told of {events:?}");
             let object: Value = serde_json::from_str(&line).expect("an object a line");
-            if object["event"] == event {
+            if events.iter().any(|event| object["event"] == *event) {
                 return object;
             }
         }

@@ -31,12 +31,11 @@ pub(super) struct Coded {
     record: Vec<u32>,
 }
 
-/// Events that were to be coded together, and the message of those that fit into one.
+/// Events that were coded together, and the messages.
 #[derive(Default)]
 pub(super) struct Together {
     events: Vec<Arc<Happening>>,
-    message: Arc<[u8]>,
-    count: usize,
+    messages: Vec<Arc<[u8]>>,
 }
 
 /// Room that is left in a packet for the last event that is coded together with others. If it takes more, the message
@@ -44,22 +43,29 @@ pub(super) struct Together {
 const LAST_EVENT_BYTES: usize = 64;
 
 impl Together {
-    /// The first of the events as one message, and how many they are. As a rule those before were told the same.
+    /// The events in as few messages as they fit into. As a rule those before were told the same.
     fn code(
         &mut self,
         events: &[Arc<Happening>],
         game_id: u8,
         streams: &mut Streams,
-    ) -> (Arc<[u8]>, usize) {
+    ) -> &[Arc<[u8]>] {
         let is_same = |(left, right): (&Arc<Happening>, &Arc<Happening>)| Arc::ptr_eq(left, right);
         if self.events.len() != events.len() || !self.events.iter().zip(events).all(is_same) {
-            let coded = events.iter().filter_map(|event| event.coded.as_ref());
-            let coded = coded.map(|coded| (coded.named, &coded.record[..]));
-            let (coded, count) = streams.write_events(coded, PAYLOAD_BYTES_MAX - LAST_EVENT_BYTES);
-            self.message = [&[CODED_EVENTS, game_id], &coded[..]].concat().into();
-            (self.events, self.count) = (events.to_vec(), count);
+            self.messages.clear();
+            let coded: Vec<&Coded> =
+                events.iter().filter_map(|event| event.coded.as_ref()).collect();
+            let mut rest = &coded[..];
+            while !rest.is_empty() {
+                let told = rest.iter().map(|coded| (coded.named, &coded.record[..]));
+                let (coded, count) =
+                    streams.write_events(told, PAYLOAD_BYTES_MAX - LAST_EVENT_BYTES);
+                self.messages.push([&[CODED_EVENTS, game_id], &coded[..]].concat().into());
+                rest = &rest[count..];
+            }
+            self.events = events.to_vec();
         }
-        (Arc::clone(&self.message), self.count)
+        &self.messages
     }
 }
 
@@ -140,12 +146,11 @@ impl<G: Game> SnapshotServer<G> {
         let mut streams = streams.last_mut().filter(|_| player.reads_compact);
         let tables_hash = streams.as_ref().map(|(tables_hash, _)| *tables_hash);
         let mut flush = |group: &mut Vec<Arc<Happening>>, taken: &mut Vec<(bool, Arc<[u8]>)>| {
-            let Some((_, streams)) = &mut streams else { return };
-            while !group.is_empty() {
-                let (message, count) = together.code(group, *game_id, streams);
-                taken.push((false, message));
-                group.drain(..count.clamp(1, group.len()));
+            if let Some((_, streams)) = streams.as_mut().filter(|_| !group.is_empty()) {
+                let messages = together.code(group, *game_id, streams);
+                taken.extend(messages.iter().map(|message| (false, Arc::clone(message))));
             }
+            group.clear();
         };
         // Those that may be lost and go together.
         let mut group = Vec::new();
