@@ -41,11 +41,13 @@ pub(super) async fn run(stage: &Stage) -> Result<()> {
         );
         if road == "webtransport" {
             relay.line.loses_one_in.store(5, Ordering::Relaxed);
-            let is_lossy = |status: &Value| number(status, "lossDown") > 8.0;
-            let lossy = page.until(&server, FOLLOW_TICKS_MAX, "losing downwards", is_lossy).await?;
-            // A busy machine loses a little upwards, too.
-            let [down, up] = ["lossDown", "lossUp"].map(|name| number(&lossy, name));
-            ensure!(up < down / 3.0, "loss downwards, {down} %, shows upwards: {up} %");
+            // A page that opens on a busy machine loses upwards, too: that leaves the figures after some seconds, and
+            // what is lost downwards stays.
+            let is_lossy_down = |status: &Value| {
+                let [down, up] = ["lossDown", "lossUp"].map(|name| number(status, name));
+                down > 8.0 && up < down / 3.0
+            };
+            page.until(&server, FOLLOW_TICKS_MAX, "losing downwards alone", is_lossy_down).await?;
         }
         page.close().await?;
     }
