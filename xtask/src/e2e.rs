@@ -10,7 +10,7 @@ mod server;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
@@ -102,11 +102,10 @@ fn target() -> Result<PathBuf> {
 
 /// Builds page and server, not as released.
 fn build(target: &Path) -> Result<PathBuf> {
-    let cargo = || Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     for arguments in
         [&["xtask", "web"][..], &["build", "--quiet", "--locked", "--package", "sametick-app"]]
     {
-        if !cargo().args(arguments).status().context("cannot start cargo")?.success() {
+        if !crate::cargo().args(arguments).status().context("cannot start cargo")?.success() {
             bail!("`cargo {}` failed", arguments.join(" "));
         }
     }

@@ -1,7 +1,6 @@
 //! A match over real sockets and bad lines, for as long as wanted: nobody is lost or stuck, the server's memory stays
 //! flat, and the recording plays again as it was. Knows the program by its answers alone.
 
-use std::env;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
@@ -121,15 +120,7 @@ fn watch(server: &Running, seconds: u64) -> Vec<f64> {
 
 /// The program as released.
 fn build() -> Result<PathBuf> {
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    // What cargo told this program of its own package would have others built anew.
-    let is_ours =
-        |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
-    for (name, _) in env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_ours)) {
-        command.env_remove(name);
-    }
-    let built = command
+    let built = crate::cargo()
         .args(["build", "--release", "--locked", "--message-format=json-render-diagnostics"])
         .stderr(Stdio::inherit())
         .output()

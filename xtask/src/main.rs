@@ -11,7 +11,8 @@ mod trace;
 #[cfg(feature = "web")]
 mod web;
 
-use std::process::ExitCode;
+use std::env;
+use std::process::{Command, ExitCode};
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -29,6 +30,20 @@ fn main() -> Result<ExitCode> {
         #[cfg(feature = "web")]
         Chore::Web(web) => web::run(&web),
     }
+}
+
+/// What cargo tells programs and build scripts of their own package. Another cargo that hears it builds anew what it
+/// has built already, and with it all that needs that.
+const OF_OUR_PACKAGE: [&str; 4] = ["CARGO_CFG_", "CARGO_FEATURE_", "CARGO_MANIFEST_", "CARGO_PKG_"];
+
+/// The cargo that runs us, which need not be the first on the path, as if nobody ran it.
+fn cargo() -> Command {
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let is_ours = |name: &str| OF_OUR_PACKAGE.iter().any(|prefix| name.starts_with(prefix));
+    for (name, _) in env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_ours)) {
+        cargo.env_remove(name);
+    }
+    cargo
 }
 
 /// The workspace's own chores.

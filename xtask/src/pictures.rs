@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
@@ -126,7 +126,7 @@ pub(crate) fn run(options: &Pictures) -> Result<ExitCode> {
 }
 
 fn build(root: &Path) -> Result<PathBuf> {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut cargo = crate::cargo();
     cargo.current_dir(root).args(["build", "--locked", "--release", "--package", "sametick-app"]);
     if !cargo.status().context("cannot start cargo")?.success() {
         bail!("the program could not be built: see above");

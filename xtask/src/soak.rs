@@ -1,7 +1,6 @@
 //! Runs the simulations for as long as wanted, as released, and says how fast virtual time passed.
 //! Knows the names of the tests and their settings, nothing of what they check.
 
-use std::env;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
@@ -89,9 +88,8 @@ fn virtual_hours(soak: Soak) -> f64 {
     soak.seeds as f64 * soak.seconds as f64 / 3600.0
 }
 
-/// Cargo tells its children which cargo runs them, which need not be the first on the path.
 fn cargo(test: &str) -> Command {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut command = crate::cargo();
     command.args(TEST).arg(test);
     command
 }

@@ -8,7 +8,6 @@ mod shape;
 mod tests_named;
 
 use std::collections::BTreeMap;
-use std::env;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -39,9 +38,7 @@ pub(crate) fn run() -> Result<ExitCode> {
 }
 
 fn workspace_metadata() -> Result<Value> {
-    // Cargo tells its children which cargo runs them, which need not be the first on the path.
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
+    let mut command = crate::cargo();
     let text = output_of(command.args(["metadata", "--format-version", "1", "--no-deps"]))?;
     serde_json::from_str(&text).context("cargo metadata printed something other than JSON")
 }

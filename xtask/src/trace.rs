@@ -2,7 +2,6 @@
 //! examples' names and what they print, nothing of the games.
 
 use std::collections::BTreeMap;
-use std::env;
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
@@ -63,8 +62,7 @@ pub(crate) fn run() -> Result<ExitCode> {
 
 /// Builds all of them at once, so that what they share is built once; where each is.
 fn build(options: &[&str]) -> Result<BTreeMap<String, String>> {
-    // Cargo tells its children which cargo runs them, which need not be the first on the path.
-    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut cargo = crate::cargo();
     cargo.args([
         "build",
         "--quiet",

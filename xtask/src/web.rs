@@ -6,6 +6,8 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -57,31 +59,34 @@ pub(crate) fn run(web: &Web) -> Result<ExitCode> {
     let out = web.out.clone().unwrap_or_else(|| target.join("web"));
     let build = web.build.clone().unwrap_or_else(|| target.join("web-build"));
     need_target()?;
-    let mut compiled = Vec::new();
-    for page in PAGES {
-        compiled.push((page, compile(&root, &build, page, web.release)?));
-    }
+    let profile_of = |page| if web.release { released_profile(page) } else { "wasm-quick" };
+    // In a profile's folder there is room for one page at a time.
+    let mut profiles = PAGES.map(profile_of).to_vec();
+    profiles.sort_unstable();
+    profiles.dedup();
+    all_at_once(&profiles, |profile| {
+        let mut pages = PAGES.into_iter().filter(|page| profile_of(page) == *profile);
+        pages.try_for_each(|page| compile(&root, &build, page, profile))
+    })?;
     if out.exists() {
         fs::remove_dir_all(&out).with_context(|| format!("cannot empty {}", out.display()))?;
     }
     fs::create_dir_all(&out).with_context(|| format!("cannot make {}", out.display()))?;
-    for (page, wasm) in compiled {
+    all_at_once(&PAGES, |page| {
         Bindgen::new()
-            .input_path(&wasm)
+            .input_path(compiled(&build, page, profile_of(page)))
             .out_name(&format!("sametick_{page}"))
             .web(true)?
             .omit_default_module_path(false)
             .typescript(false)
             .generate(&out)
-            .context("wasm-bindgen cannot make a page of it")?;
-    }
+            .context("wasm-bindgen cannot make a page of it")
+    })?;
     copy_page(&root.join("apps/web"), &out)?;
     let mut files = Vec::new();
     list(&out, "", &mut files)?;
     if web.release {
-        for file in &files {
-            compress(&out.join(file))?;
-        }
+        all_at_once(&files, |file| compress(&out.join(file)))?;
     }
     if let Some(embed) = &web.embed {
         fs::write(embed, embedded(&out, &files))
@@ -112,33 +117,49 @@ fn need_target() -> Result<()> {
     Ok(())
 }
 
-/// Compiles what one page needs.
-fn compile(root: &Path, build: &Path, page: &str, is_release: bool) -> Result<PathBuf> {
-    let profile = match page {
-        _ if !is_release => "wasm-quick",
-        "theatre" => "wasm-smallest",
-        _ => "wasm",
+/// Does something with each, as many at once as there are processors.
+fn all_at_once<T: Sync>(items: &[T], act: impl Fn(&T) -> Result<()> + Sync) -> Result<()> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
+            act(item)?;
+        }
+        Ok(())
     };
-    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        let end = |worker: thread::ScopedJoinHandle<'_, Result<()>>| match worker.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        workers.into_iter().try_for_each(end)
+    })
+}
+
+fn released_profile(page: &str) -> &'static str {
+    if page == "theatre" { "wasm-smallest" } else { "wasm" }
+}
+
+/// Where a page's wasm is kept: what cargo makes of the next one has the same name.
+fn compiled(build: &Path, page: &str, profile: &str) -> PathBuf {
+    build.join(WASM).join(profile).join(format!("sametick_{page}.wasm"))
+}
+
+/// Compiles what one page needs.
+fn compile(root: &Path, build: &Path, page: &str, profile: &str) -> Result<()> {
+    let mut cargo = crate::cargo();
     cargo.current_dir(root).args(["build", "--locked", "--lib", "--package", PACKAGE]);
     cargo.args(["--no-default-features", "--features", page]);
     cargo.args(["--target", WASM, "--profile", profile, "--target-dir"]).arg(build);
     NOT_FOR_WASM.iter().for_each(|name| _ = cargo.env_remove(name));
-    // What a build script was told of its own package is not meant for another.
-    let outer = env::vars_os().map(|(name, _)| name);
-    let is_outer =
-        |name: &str| name.starts_with("CARGO_FEATURE_") || name.starts_with("CARGO_CFG_");
-    for name in outer.filter(|name| name.to_str().is_some_and(is_outer)) {
-        cargo.env_remove(name);
-    }
     if !cargo.status().context("cannot start cargo")?.success() {
         bail!("apps/web does not compile for {WASM}: see above");
     }
-    let made = build.join(WASM).join(profile).join(NAME).with_extension("wasm");
-    // The next page's has the same name.
-    let kept = made.with_file_name(format!("sametick_{page}.wasm"));
-    fs::copy(&made, &kept).with_context(|| format!("cannot keep {}", kept.display()))?;
-    Ok(kept)
+    let kept = compiled(build, page, profile);
+    fs::copy(kept.with_file_name(NAME).with_extension("wasm"), &kept)
+        .with_context(|| format!("cannot keep {}", kept.display()))?;
+    Ok(())
 }
 
 fn copy_page(from: &Path, to: &Path) -> Result<()> {

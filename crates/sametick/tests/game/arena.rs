@@ -167,6 +167,10 @@ impl Game for Arena {
         map.number
     }
 
+    fn foresees() -> bool {
+        true
+    }
+
     /// Far ones are told of less often, and of far crates some no more.
     fn update_every(world: &World<Entity>, viewer: PlayerId) -> impl Fn(EntityId) -> u32 {
         move |entity| match world.entity(entity) {

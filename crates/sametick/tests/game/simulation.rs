@@ -2,17 +2,19 @@
 //! other addresses and other maps. What must hold is checked in `ledger.rs`.
 
 use super::Seeded;
-use super::arena::{Arena, Map, Wish};
+use super::arena::{Arena, Map, Wish, Word};
 use super::ledger::Ledger;
 use sametick::channel::{RateLimits, Settings};
 use sametick::codec::Wire;
 use sametick::codec::compact::Tables;
+use sametick::codec::compact::train::train_streams;
 use sametick::endpoint::ListenerConfig;
 use sametick::network::{Conditions, Host, Jitter, Loss, Network};
 use sametick::secure::{ClientToken, GateConfig, Past, TokenKey};
 use sametick::{
     Base, Client, ClientEvent, Dice, Interpolation, Others, Rates, Server, Span, Time, View,
 };
+use std::sync::Arc;
 
 const STEP: Span = Span::millis(2);
 /// How long lines are good and players quiet at the end.
@@ -20,6 +22,9 @@ const CALM: Span = Span::seconds(4);
 const PROTOCOL: u64 = 7;
 /// How often a guest looks at its screen, in steps.
 const LOOKS_EVERY: u32 = 5;
+
+/// How likely it is in a step that the server takes other tables.
+const TABLES_CHANGE: f64 = 0.001;
 
 /// All that a seed decides.
 #[derive(Clone, Debug)]
@@ -32,8 +37,10 @@ pub(crate) struct Options {
     pub(crate) is_ample: bool,
     pub(crate) rates: Rates,
     pub(crate) map_changes: bool,
-    /// Whether the server sends compact snapshots to guests who read them.
+    /// Whether the server sends compact snapshots to guests who read them, with other tables now and then.
     pub(crate) is_compact: bool,
+    /// Whether its rules foresee for them.
+    pub(crate) foresees: bool,
 }
 
 impl Options {
@@ -64,6 +71,7 @@ impl Options {
             rates: Rates { tick_length, ticks_per_snapshot, base, ..Rates::default() },
             map_changes: seed % 4 != 1,
             is_compact: seed % 8 < 4,
+            foresees: seed % 16 < 8,
         }
     }
 }
@@ -92,6 +100,9 @@ struct Play {
     random: Seeded,
     dice: Dice,
     map: u64,
+    /// What everyone has built in and what guests bring along, those in use first.
+    tables: [Arc<Tables>; 2],
+    brought: Arc<Tables>,
     ledger: Ledger,
 }
 
@@ -135,9 +146,10 @@ impl Play {
         let map = Map { number: 0 };
         let (seed, rates) = (options.seed, options.rates);
         let mut server = Server::new(config, map, seed, rates, Time::ZERO, &mut random);
+        let tables = both_tables();
         if options.is_compact {
-            let tables = Tables::built_in(Wire::of::<Arena>().layouts());
-            server.use_tables(tables).expect("they are of this game");
+            server.use_tables(Arc::clone(&tables[0])).expect("they are of this game");
+            assert!(!options.foresees || server.foresee(), "these rules do");
         }
         let mut dice = Dice::new(options.seed, 3);
         let guests = (0..options.guests).map(|number| {
@@ -159,7 +171,21 @@ impl Play {
         let ledger = Ledger::default();
         let now = Time::ZERO;
         let map = 0;
-        Self { options, now, network, server_host, server, guests, random, dice, map, ledger }
+        let brought = Arc::clone(&tables[1]);
+        Self {
+            options,
+            now,
+            network,
+            server_host,
+            server,
+            guests,
+            random,
+            dice,
+            map,
+            tables,
+            brought,
+            ledger,
+        }
     }
 
     /// What chance does to the players and their lines.
@@ -169,6 +195,11 @@ impl Play {
             self.map += 1;
             self.server.change(now, Map { number: self.map }, self.options.seed + self.map);
             self.ledger.change(self.map);
+        }
+        // Often at once back again: what waits was coded with the first.
+        while self.options.is_compact && self.dice.chance(TABLES_CHANGE) {
+            self.tables.reverse();
+            self.server.use_tables(Arc::clone(&self.tables[0])).expect("they are of this game");
         }
         for guest in &mut self.guests {
             if self.dice.chance(0.000_3) {
@@ -223,7 +254,7 @@ impl Play {
         let server = self.network.address(self.server_host);
         let guest = &mut self.guests[index];
         if guest.client.is_none() && now >= guest.back_at {
-            guest.knock(now, server, self.map, &mut self.random);
+            guest.knock(now, server, self.map, &self.brought, &mut self.random);
         }
         while self.network.receive(now, guest.host, &mut datagram).is_some() {
             if let Some(client) = &mut guest.client {
@@ -263,6 +294,17 @@ impl Play {
     }
 }
 
+/// Two that differ in how they code what players ask for and what happens.
+fn both_tables() -> [Arc<Tables>; 2] {
+    let wire = Wire::of::<Arena>();
+    let built_in = || Tables::built_in(wire.layouts());
+    let wishes = [0, 1, 2].map(|stamp| wire.commands().record(&Wish { stamp, ..Wish::default() }));
+    let words = [0, 1, 2].map(|tick| vec![wire.events().record(&Word { tick, ..Word::default() })]);
+    let (commands, events) =
+        ((wire.commands(), &[wishes.to_vec()][..]), (wire.events(), &words[..]));
+    [built_in(), train_streams(built_in(), commands, events)].map(Arc::new)
+}
+
 impl Guest {
     fn new(host: Host, identity: u64, view: View, back_at: Time) -> Self {
         Self {
@@ -280,15 +322,24 @@ impl Guest {
     }
 
     /// Comes for the first time, or back: with the ticket, or as a stranger of the same name.
-    fn knock(&mut self, now: Time, server: sametick::Peer, map: u64, random: &mut Seeded) {
+    fn knock(
+        &mut self,
+        now: Time,
+        server: sametick::Peer,
+        map: u64,
+        tables: &Arc<Tables>,
+        random: &mut Seeded,
+    ) {
         let fresh = ClientToken::open_mode(PROTOCOL, self.identity, b"", random);
         let fresh = fresh.expect("nothing is attached");
         let token = self.ticket.take().unwrap_or(fresh);
         (self.map, self.load_at) = (map, None);
         let client = Client::new(server, token, Map { number: map }, self.view, now, random);
-        // One of them reads no others than plain ones.
-        let reads_compact = self.identity != 101;
-        self.client = Some(if reads_compact { client } else { client.plain_only() });
+        self.client = Some(match self.identity {
+            101 => client.plain_only(),
+            102 => client,
+            _ => client.with_tables(Arc::clone(tables)),
+        });
     }
 
     fn say_goodbye(&mut self, now: Time, network: &mut Network, server_host: Host) {
