@@ -1,9 +1,7 @@
 //! What is made of a run besides its log: files for other programs, recordings of trials, programs run around them,
 //! and the parts of every frame.
 
-mod common;
-
-use common::{Folder, SMALL, read, run_into};
+use crate::common::{Folder, SMALL, read, run_into};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use rusqlite::types::Value as Cell;

@@ -1,8 +1,6 @@
 //! Whatever is wrong with a file, a database or a disk is told in a sentence, with its place, and nothing is lost.
 
-mod common;
-
-use common::{Folder, SMALL, read, run_into};
+use crate::common::{Folder, SMALL, read, run_into};
 use sametick::Dice;
 use sametick_lab::{Experiment, Log, Plan, SCHEMA_VERSION, starting_file};
 use std::path::Path;
@@ -435,7 +433,8 @@ fn a_full_disk_loses_no_trial_that_was_whole() {
     let (experiment, plan) = read(SMALL);
     let log = Log::write(&path, &experiment, &plan).expect("a log");
     let library = sametick_lab::Library::new(Path::new("."));
-    let rows = sametick_lab::play(&plan.trials[0], &library, &common::simulated).expect("it plays");
+    let rows =
+        sametick_lab::play(&plan.trials[0], &library, &crate::common::simulated).expect("it plays");
     log.add(&plan.trials[0], &rows, None).expect("there is room");
     let pages: i64 =
         log.connection.pragma_query_value(None, "page_count", |row| row.get(0)).expect("a number");

@@ -1,7 +1,5 @@
 //! FPSci's files become ours: targets, users, their states, keys and startup files, each key accounted for.
 
-mod common;
-
 use sametick::Dice;
 use sametick_arena::{Space, TargetKind};
 use sametick_lab::{

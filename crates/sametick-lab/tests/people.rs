@@ -1,9 +1,7 @@
 //! Studies of people: the straight road, every procedure, and random histories that keep what is promised.
 
-mod common;
-
-use common::people::{Driver, PAIRS, Seeded};
-use common::{Folder, read};
+use crate::common::people::{Driver, PAIRS, Seeded};
+use crate::common::{Folder, read};
 use sametick::Dice;
 use sametick_lab::people::{Calibration, Event, EventKind, Line, SeatId, Stage, Telemetry, flags};
 use sametick_lab::{Experiment, Log, Plan};

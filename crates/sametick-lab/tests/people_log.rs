@@ -1,9 +1,7 @@
 //! What is left of a study in its log: rows of every trial, FPSci's views, exclusions, the report, and power.
 
-mod common;
-
-use common::people::{Driver, Seeded};
-use common::{Folder, read};
+use crate::common::people::{Driver, Seeded};
+use crate::common::{Folder, read};
 use sametick::Dice;
 use sametick_lab::people::{Attempt, EventKind, Line, SeatId, Stage, Start, Telemetry};
 use sametick_lab::people::{excluded, flags, power};

@@ -1,8 +1,6 @@
 //! Seats of studies: who may take one, whose line will do, who leaves and who comes in somebody's place.
 
-mod common;
-
-use common::people::{Driver, PAIRS};
+use crate::common::people::{Driver, PAIRS};
 use sametick_lab::people::{Calibration, EventKind, SeatId, Stage};
 
 fn driver(text: &str, seed: u64) -> Driver {

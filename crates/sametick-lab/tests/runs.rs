@@ -1,9 +1,7 @@
 //! Runs repeat bit for bit on one core and many, in one piece, in parts or after a kill; and the log says what scripts
 //! of FPSci ask it.
 
-mod common;
-
-use common::{Folder, SMALL, read, run_into};
+use crate::common::{Folder, SMALL, read, run_into};
 use sametick_lab::{Analysis, Log, Metric, report};
 use std::path::Path;
 use std::process::Command;
@@ -56,7 +54,7 @@ fn a_run_that_is_killed_at_any_moment_leaves_whole_trials_and_goes_on_to_the_sam
     let mut found = Vec::new();
     for millis in [30, 90, 200, 400, 700] {
         let mut child = Command::new(std::env::current_exe().expect("this program"))
-            .args(["child_of_the_killed_run", "--exact"])
+            .args(["runs::child_of_the_killed_run", "--exact"])
             .env("SAMETICK_LAB_CHILD", &killed)
             .stdout(std::process::Stdio::null())
             .spawn()

@@ -1,8 +1,6 @@
 //! Targets of an experiment: read strictly, played by bots, logged life by life, and asked for as FPSci's scripts do.
 
-mod common;
-
-use common::{Folder, read};
+use crate::common::{Folder, read};
 use sametick_lab::{
     Experiment, How, Log, METRICS, NewCarrier, Plan, Simulated, content_recorded, outcomes,
     play_again, run,

@@ -1,9 +1,7 @@
 //! What a trial is: it is logged from the start of its round, scenes and changing lines play under every model, and
 //! players are who they are everywhere.
 
-mod common;
-
-use common::{Folder, read, run_into};
+use crate::common::{Folder, read, run_into};
 use sametick::Tick;
 use sametick::replay::{Header, Replay};
 use sametick_arena::{Arena, Contest, Fighter, Phase};

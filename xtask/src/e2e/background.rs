@@ -18,6 +18,7 @@ pub(super) async fn run(stage: &Stage) -> Result<()> {
     for link in ["webtransport", "websocket"] {
         let server = stage.server(&["--bots", "2"])?;
         let page = stage.page(&server, &format!("?link={link}")).await?;
+        page.draw_coarsely().await?;
         let before = page.until(&server, JOIN_TICKS_MAX, "playing", is_playing).await?;
         let tab = page.look_away().await?;
         away.push((link, server, page, before, tab));

@@ -202,6 +202,13 @@ impl Page<'_> {
         self.command("Emulation.setTouchEmulationEnabled", json!({ "enabled": is_mobile })).await
     }
 
+    /// Has the page drawn in half as many rows and columns, where nobody measures its pictures: what draws without a
+    /// GPU takes a core from whoever else is at work.
+    pub(crate) async fn draw_coarsely(&self) -> Result<()> {
+        let size = json!({ "width": 0, "height": 0, "deviceScaleFactor": 0.5, "mobile": false });
+        self.command("Emulation.setDeviceMetricsOverride", size).await
+    }
+
     /// Tells the browser what its developers' tools would.
     pub(crate) async fn command(&self, name: &str, parameters: Value) -> Result<()> {
         let body = json!({ "cmd": name, "params": parameters });

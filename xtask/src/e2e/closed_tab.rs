@@ -16,6 +16,7 @@ pub(super) async fn run(stage: &Stage) -> Result<()> {
     let server = stage.server(&[])?;
     for (says_goodbye, ticks) in [(true, GOODBYE_TICKS), (false, TIME_OUT_TICKS)] {
         let page = stage.page(&server, "").await?;
+        page.draw_coarsely().await?;
         page.until(&server, JOIN_TICKS_MAX, "playing", is_playing).await?;
         server.until_people(1.0, JOIN_TICKS_MAX)?;
         if !says_goodbye {
@@ -25,6 +26,7 @@ pub(super) async fn run(stage: &Stage) -> Result<()> {
         server.until_people(0.0, ticks)?;
     }
     let page = stage.page(&server, "").await?;
+    page.draw_coarsely().await?;
     let before = page.until(&server, JOIN_TICKS_MAX, "playing", is_playing).await?;
     page.ask("(window.sametick.leave = () => {}, location.reload(), true)").await?;
     let is_again = |status: &Value| is_playing(status) && status["tick"] != before["tick"];

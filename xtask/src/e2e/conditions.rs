@@ -14,6 +14,7 @@ const DELAY_MS: f64 = 60.0;
 pub(super) async fn run(stage: &Stage) -> Result<()> {
     let server = stage.server(&["--bots", "2"])?;
     let page = stage.page(&server, "?graph=full").await?;
+    page.draw_coarsely().await?;
     page.until(&server, JOIN_TICKS_MAX, "playing", is_playing).await?;
     page.ask("(window.sametick.fly(2), true)").await?;
     page.key("keydown", "KeyC").await?;

@@ -23,6 +23,7 @@ const STOP_TICKS: u64 = 180;
 pub(super) async fn run(stage: &Stage) -> Result<()> {
     let server = stage.server(&[])?;
     let page = stage.page(&server, "").await?;
+    page.draw_coarsely().await?;
     page.until(&server, JOIN_TICKS_MAX, "playing", is_playing).await?;
     page.hold_key(ENTER, true).await?;
     page.hold_key(ENTER, false).await?;

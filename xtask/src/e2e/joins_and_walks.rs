@@ -25,6 +25,7 @@ pub(super) async fn run(stage: &Stage) -> Result<()> {
     for (options, query, road) in cases {
         let server = stage.server(options)?;
         let page = stage.page(&server, query).await?;
+        page.draw_coarsely().await?;
         let joined = page.until(&server, JOIN_TICKS_MAX, "playing", is_playing).await?;
         ensure!(joined["road"] == road, "it came over {}, not {road}", joined["road"]);
         server.until_people(1.0, JOIN_TICKS_MAX)?;

@@ -56,6 +56,7 @@ async fn play(stage: &Stage, model: &str, query: &str, road: &str) -> Result<usi
     let told: Value = serde_json::from_str(&first).context("it does not say where its page is")?;
     let address = told["pages"][0].as_str().context("there is no page")?;
     let page = stage.page_at(&format!("{address}{query}")).await?;
+    page.draw_coarsely().await?;
     let joined = until_playing(&page).await?;
     ensure!(joined["road"] == road, "it came over {}", joined["road"]);
     page.ask("window.sametick.fly(3)").await?;

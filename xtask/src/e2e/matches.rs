@@ -12,6 +12,7 @@ const NAMES: &str = "[...document.querySelectorAll('#matches b')].map(b => b.tex
 pub(super) async fn run(stage: &Stage) -> Result<()> {
     let server = stage.server(&["--bots", "2", "--also", "halls"])?;
     let page = stage.page(&server, "?name=Anna").await?;
+    page.draw_coarsely().await?;
     page.until(&server, JOIN_TICKS_MAX, "playing", is_playing).await?;
     server.until_people(1.0, JOIN_TICKS_MAX)?;
     let names = page.ask(NAMES).await?;

@@ -26,6 +26,7 @@ pub(super) async fn run(stage: &Stage) -> Result<()> {
         let port = session["webtransport"]["port"].as_u64().and_then(|port| port.try_into().ok());
         relay.start(server.page_address(), port.context("the server has no WebTransport")?)?;
         let page = stage.page_at(&format!("{own}/?link={road}")).await?;
+        page.draw_coarsely().await?;
         let joined = page.until(&server, JOIN_TICKS_MAX, "playing", is_playing).await?;
         ensure!(joined["road"] == road, "it came over {}, not {road}", joined["road"]);
         let number = |status: &Value, name: &str| status[name].as_f64().unwrap_or(-1.0);

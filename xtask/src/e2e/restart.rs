@@ -13,6 +13,7 @@ pub(super) async fn run(stage: &Stage) -> Result<()> {
     for (query, road) in [("", "webtransport"), ("?link=websocket", "websocket")] {
         let server = stage.server(&["--bots", "2"])?;
         let page = stage.page(&server, query).await?;
+        page.draw_coarsely().await?;
         page.until(&server, BACK_TICKS_MAX, "playing", is_playing).await?;
         let address = server.page_address().to_owned();
         server.kill()?;

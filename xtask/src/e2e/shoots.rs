@@ -21,6 +21,7 @@ const WATCH_MARKS: &str = "(() => { window.marks = []; const m = document.getEle
 pub(super) async fn run(stage: &Stage) -> Result<()> {
     let server = stage.server(&["--mode", "targets"])?;
     let page = stage.page(&server, "").await?;
+    page.draw_coarsely().await?;
     page.until(&server, JOIN_TICKS_MAX, "playing", is_playing).await?;
     page.ask(WATCH_MARKS).await?;
     page.ask("(window.sametick.fly(5), true)").await?;

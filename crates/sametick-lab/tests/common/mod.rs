@@ -1,8 +1,5 @@
 //! What the tests of runs share: a folder of their own, and a small experiment in it.
 
-// Each test uses a part of it.
-#![allow(dead_code)]
-
 pub(crate) mod people;
 
 use sametick_lab::{Carrier, Experiment, How, Log, LogError, Plan, Ran, Simulated, run};
