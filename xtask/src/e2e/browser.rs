@@ -42,6 +42,8 @@ const MISSING: &str = "Chromium and its driver are needed: install them (Debian:
 
 /// A page that is asked all the time has none to draw.
 pub(super) const LOOKS_EVERY: Duration = Duration::from_millis(20);
+/// How often a screenshot is asked for.
+const SCREENSHOTS_MAX: usize = 3;
 const STATUS: &str = "window.sametick ? window.sametick.status() : {}";
 
 /// The driver, a process that ends with this.
@@ -252,9 +254,16 @@ impl Page<'_> {
         Ok(serde_json::from_str::<Value>(&body)?["value"].clone())
     }
 
-    /// Takes a screenshot.
+    /// Takes a screenshot. The driver waits ten seconds for it, which a busy machine may need for one alone.
     pub(crate) async fn picture(&self, name: &str) -> Result<Picture> {
-        let picture = self.client.screenshot().await.context("no screenshot")?;
+        let mut taken = self.client.screenshot().await;
+        for _ in 1..SCREENSHOTS_MAX {
+            if taken.is_ok() {
+                break;
+            }
+            taken = self.client.screenshot().await;
+        }
+        let picture = taken.context("no screenshot")?;
         std::fs::write(self.stage.pictures.join(format!("{name}.png")), &picture)?;
         Picture::read(&picture)
     }
