@@ -196,7 +196,7 @@ impl Play {
             self.server.change(now, Map { number: self.map }, self.options.seed + self.map);
             self.ledger.change(self.map);
         }
-        // Often at once back again: what waits was coded with the first.
+        // Now and then at once back again: what waits was coded with the first.
         while self.options.is_compact && self.dice.chance(TABLES_CHANGE) {
             self.tables.reverse();
             self.server.use_tables(Arc::clone(&self.tables[0])).expect("they are of this game");
