@@ -2,7 +2,7 @@
 
 use sametick::bits::BitWriter;
 use sametick::channel::{BODY_BYTES_MAX, Channel, Event, RateLimits, Settings};
-use sametick::network::{Conditions, Loss, Pipe};
+use sametick::network::{Conditions, Jitter, Loss, Pipe};
 use sametick::{Span, Time};
 
 const CEILING: u32 = 100_000;
@@ -130,12 +130,29 @@ fn a_line_that_loses_a_third_is_used_at_the_floor_at_least() {
 #[test]
 fn jitter_and_a_little_loss_are_no_congestion() {
     let wireless = Conditions {
-        jitter: sametick::network::Jitter::Normal { deviation: Span::millis(8) },
+        jitter: Jitter::Normal { deviation: Span::millis(8) },
         loss: Loss::Random { probability: 0.02 },
         keep_order: true,
         ..delayed()
     };
     let mut line = Line::new(&wireless);
     line.run(30);
+    assert!(line.rate() > CEILING * 3 / 4, "{} bytes a second", line.rate());
+}
+
+/// Packets that newer ones overtook are taken for lost, so that what they carried is sent again soon. Most of them
+/// arrive a moment later, and the line is as wide as before.
+#[test]
+fn a_line_that_mixes_packets_up_is_not_full() {
+    let mixing = Conditions {
+        jitter: Jitter::Pareto { scale: Span::millis(20), shape: 1.5, cap: Span::millis(400) },
+        loss: Loss::Random { probability: 0.02 },
+        keep_order: false,
+        ..delayed()
+    };
+    let mut line = Line::new(&mixing);
+    line.run(30);
+    let statistics = line.ends[0].statistics();
+    assert!(statistics.packets_lost > 3 * statistics.packets_told_missing, "{statistics:?}");
     assert!(line.rate() > CEILING * 3 / 4, "{} bytes a second", line.rate());
 }

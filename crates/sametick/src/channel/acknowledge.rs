@@ -115,6 +115,9 @@ pub struct RoundTrip {
 pub(super) struct Sent {
     /// By number, those without a verdict.
     flying: VecDeque<SentPacket>,
+    /// Numbers of those that were taken for lost and may still be told of, and how many of such were.
+    missed: VecDeque<u64>,
+    late: u32,
     resolved: VecDeque<Resolved>,
     round_trip: RoundTrip,
     /// The shortest round trip of this stretch and the one before, and when this one began.
@@ -139,6 +142,8 @@ impl Sent {
     pub(super) fn new(gathered_within: Span) -> Self {
         Self {
             flying: VecDeque::new(),
+            missed: VecDeque::new(),
+            late: 0,
             resolved: VecDeque::new(),
             round_trip: RoundTrip::default(),
             shortest: [None; 2],
@@ -153,6 +158,9 @@ impl Sent {
 /// How many of our packets can be on their way; one more, and the oldest is taken for lost.
 pub(super) const FLYING_MAX: usize = 512;
 
+/// How many of those taken for lost are remembered: an acknowledgement tells of no more.
+const MISSED_MAX: usize = 33;
+
 /// After so many newer ones arrived, a packet is more likely lost than late.
 const OVERTAKEN_BY: u64 = 3;
 
@@ -165,14 +173,32 @@ impl Sent {
     pub(super) fn add(&mut self, packet: SentPacket) {
         if self.flying.len() == FLYING_MAX {
             let oldest = self.flying.pop_front();
-            self.resolved.extend(oldest.map(|packet| Resolved { packet, delivered: false }));
+            oldest.into_iter().for_each(|packet| self.give_up(packet));
         }
         self.flying.push_back(packet);
+    }
+
+    fn give_up(&mut self, packet: SentPacket) {
+        if self.missed.len() == MISSED_MAX {
+            self.missed.pop_front();
+        }
+        self.missed.push_back(packet.number);
+        self.resolved.push_back(Resolved { packet, delivered: false });
+    }
+
+    /// How many that were taken for lost have arrived after all, since this was asked last.
+    pub(super) fn take_late(&mut self) -> u32 {
+        std::mem::take(&mut self.late)
     }
 
     /// Takes in what the other end says; those far behind the newest are lost.
     #[inline]
     pub(super) fn acknowledge(&mut self, now: Time, told: Acknowledgement) {
+        if !self.missed.is_empty() {
+            let before = self.missed.len();
+            self.missed.retain(|number| !told.covers(*number));
+            self.late += (before - self.missed.len()) as u32;
+        }
         if self.flying.front().is_none_or(|oldest| oldest.number > told.newest) {
             return;
         }
@@ -191,12 +217,15 @@ impl Sent {
             if delivered {
                 self.delivered_at = self.delivered_at.max(Some(packet.at));
             }
-            if delivered || lost {
-                let _ =
-                    if index == 0 { self.flying.pop_front() } else { self.flying.remove(index) };
+            if !delivered && !lost {
+                index += 1;
+                continue;
+            }
+            let _ = if index == 0 { self.flying.pop_front() } else { self.flying.remove(index) };
+            if delivered {
                 self.resolved.push_back(Resolved { packet, delivered });
             } else {
-                index += 1;
+                self.give_up(packet);
             }
         }
     }
@@ -207,7 +236,7 @@ impl Sent {
         let expiry = self.expiry;
         while let Some(packet) = self.flying.front().copied().filter(|p| now - p.at >= expiry) {
             self.flying.pop_front();
-            self.resolved.push_back(Resolved { packet, delivered: false });
+            self.give_up(packet);
             // A line may have become slower than that all of a sudden: with more patience it is measured again.
             self.expiry = (expiry * 2).min(EXPIRY_FIRST).max(expiry);
         }
@@ -228,6 +257,7 @@ impl Sent {
     /// The heap it holds.
     pub(super) fn memory_bytes(&self) -> usize {
         self.flying.capacity() * size_of::<SentPacket>()
+            + self.missed.capacity() * size_of::<u64>()
             + self.resolved.capacity() * size_of::<Resolved>()
     }
 
@@ -268,6 +298,28 @@ mod tests {
 
     fn packet(number: u64, at: Time) -> SentPacket {
         SentPacket { number, at, token: None, reliable: false }
+    }
+
+    #[test]
+    fn who_comes_after_it_was_taken_for_lost_is_counted_once() {
+        let mut sent = Sent::default();
+        (1..=6).for_each(|number| sent.add(packet(number, Time::ZERO)));
+        let told = |before| Acknowledgement { newest: 6, before, delay: Span::ZERO };
+        let seconds = Time::from_seconds;
+        sent.acknowledge(seconds(1), told(0b0_0111));
+        sent.acknowledge(seconds(2), told(0b0_0111));
+        sent.expire(seconds(9));
+        let verdicts = std::iter::from_fn(|| sent.next_resolved());
+        assert_eq!(
+            verdicts.filter(|verdict| !verdict.delivered).count(),
+            2,
+            "1 and 2 did not come"
+        );
+        assert_eq!(sent.take_late(), 0);
+        sent.acknowledge(seconds(9), told(0b0_1111));
+        sent.acknowledge(seconds(9), told(0b0_1111));
+        assert_eq!(sent.take_late(), 1, "2 did");
+        assert_eq!(sent.take_late(), 0);
     }
 
     proptest! {

@@ -324,6 +324,7 @@ impl Channel {
         if let Some(told) = head.acknowledged {
             self.newest_acknowledged = self.newest_acknowledged.max(told.newest);
             self.sent.acknowledge(now, told);
+            self.rate.forgive(self.sent.take_late());
             let [arrived, missing] =
                 self.told.take(told, self.settings.first_number, self.trap_set);
             self.statistics.packets_told_arrived += u64::from(arrived);

@@ -58,6 +58,8 @@ pub(super) struct Rate {
     refilled_at: Time,
     delivered: u32,
     lost: u32,
+    /// Taken for lost, and arrived after all: on a line that mixes packets up most of them do.
+    late: u32,
     shortest: Option<Span>,
     verdict_at: Time,
     /// For which shortest round trip, how much longer the way has become.
@@ -78,6 +80,7 @@ impl Rate {
             refilled_at: now,
             delivered: 0,
             lost: 0,
+            late: 0,
             shortest: None,
             verdict_at: now,
             detour: (Span::ZERO, Span::ZERO),
@@ -127,7 +130,7 @@ impl Rate {
         if !is_enough || waited < interval {
             return;
         }
-        let loss_percent = 100 * self.lost / total;
+        let loss_percent = 100 * self.lost.saturating_sub(self.late) / total;
         let queue = self.queue(trip);
         let ceiling = u64::from(self.limits.ceiling_bytes_per_second);
         let floor =
@@ -143,7 +146,13 @@ impl Rate {
         self.bytes_per_second = rate.clamp(floor, ceiling);
         self.credit = self.credit.min(self.credit_max());
         self.doubt(queue, loss_percent, trip);
+        self.late = self.late.saturating_sub(self.lost);
         (self.delivered, self.lost, self.shortest, self.verdict_at) = (0, 0, None, now);
+    }
+
+    /// Takes in that so many packets were not lost, but late.
+    pub(super) fn forgive(&mut self, late: u32) {
+        self.late += late;
     }
 
     /// How much longer a round trip takes than it must.
