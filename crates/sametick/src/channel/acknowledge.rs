@@ -115,8 +115,9 @@ pub struct RoundTrip {
 pub(super) struct Sent {
     /// By number, those without a verdict.
     flying: VecDeque<SentPacket>,
-    /// Numbers of those that were taken for lost and may still be told of, and how many of such were.
+    /// Taken for lost, by number: an acknowledgement may still tell of them.
     missed: VecDeque<u64>,
+    /// How many of those it told of, since that was asked last.
     late: u32,
     resolved: VecDeque<Resolved>,
     round_trip: RoundTrip,
