@@ -31,6 +31,19 @@ fn trained(seeds: &[u64]) -> Tables {
     })
 }
 
+#[test]
+fn where_questions_are_dear_fewer_are_asked_and_messages_are_a_little_longer() {
+    let at = |price: f64| {
+        train::train_at_price(price, &layouts(), &mut |learn| play(1, 300, 1, &mut *learn))
+    };
+    let (usual, dear) = (at(1.0), at(8.0));
+    let sizes = [&dear, &usual].map(|tables| tables.to_bytes().len());
+    assert!(sizes[0] * 10 < sizes[1] * 9, "{sizes:?} bytes of tables");
+    let [longer, shorter] = [&dear, &usual].map(|tables| bytes(tables, 2, 1));
+    assert!(longer > shorter, "{longer} and {shorter} bytes a snapshot");
+    assert!(longer < 1.3 * shorter, "{longer} and {shorter} bytes a snapshot");
+}
+
 /// The mean bytes of a run.
 fn bytes(tables: &Tables, seed: u64, age: usize) -> f64 {
     let (layouts, mut codec, mut sum) = (layouts(), Compact::new(tables.clone()), 0);

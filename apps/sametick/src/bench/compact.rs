@@ -103,7 +103,7 @@ fn plain_text(asked: &Asked<'_>, figures: &[(&str, f64)]) -> String {
 /// What the same snapshots take with tables of the recording itself, of which the whole is learned, and how much more
 /// those of other recordings take.
 fn loss(footage: &mut Footage, age: usize, skip: f64, others: &Sums) -> Vec<(&'static str, f64)> {
-    let own = learn(std::slice::from_mut(footage), &[age as u32], 1.0);
+    let own = learn(std::slice::from_mut(footage), &[age as u32], 1.0, 1.0);
     let (layouts, mut compact) = (footage.layouts.clone(), Compact::new(own));
     let mut sums = Sums::default();
     footage.play(age, skip..1.0, &mut |shot| {

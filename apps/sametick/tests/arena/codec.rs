@@ -9,14 +9,20 @@ fn bots(address: &str, arguments: &[&str]) -> Value {
     answer(&[&["bots", "--connect", address, "--json"], arguments].concat())
 }
 
-/// Tables from a match of a few seconds.
-fn trained(name: &str, seed: &str) -> String {
-    let (recording, tables) = (scratch(&format!("{name}.sametick"), b""), scratch(name, b""));
+/// A match of a few seconds.
+fn recorded(name: &str, seed: &str) -> String {
+    let recording = scratch(&format!("{name}.sametick"), b"");
     let play = ["play", "--address", "127.0.0.1:0", "--map", "corners", "--page", "off"];
     let rest = ["--bots", "3", "--seconds", "4", "--seed", seed, "--record", &recording];
     assert!(std::fs::remove_file(&recording).is_ok());
     assert!(sametick(&[&play[..], &rest].concat()).status.success());
-    let output = sametick(&["codec", "train", &recording, "-o", &tables]);
+    recording
+}
+
+/// Tables from one.
+fn trained(name: &str, seed: &str) -> String {
+    let tables = scratch(name, b"");
+    let output = sametick(&["codec", "train", &recorded(name, seed), "-o", &tables]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     tables
 }
@@ -38,6 +44,21 @@ fn snapshots_are_compact_where_both_have_what_is_built_in() {
         report["codecs"].to_string().contains("plain, as was asked for: the server has tables"),
         "{report}"
     );
+}
+
+#[test]
+fn tables_for_little_time_say_so_and_impossible_prices_are_refused() {
+    let (recording, tables) = (recorded("priced", "5"), scratch("priced.tables", b""));
+    let train = ["codec", "train", &recording, "-o", &tables, "--price"];
+    for price in ["0", "17", "NaN"] {
+        let output = sametick(&[&train[..], &[price]].concat());
+        let sentence = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{price}");
+        assert_eq!(sentence, "error: --price is from 0.25 to 16\n", "{price}");
+    }
+    let output = sametick(&[&train[..], &["4"]].concat());
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.ends_with("priced.sametick, price 4\n"), "{said}");
 }
 
 #[test]

@@ -12,6 +12,8 @@ pub(super) struct Observed<'a> {
     pub(super) alphabet: usize,
     /// Each stands for so many.
     pub(super) weight: f64,
+    /// What a question costs, as a multiple of what it usually does.
+    pub(super) price: f64,
 }
 
 /// So many thresholds are tried for each feature.
@@ -158,7 +160,7 @@ fn consider(
         }
         let count = samples.len() as f64;
         let worth = if alphabet == 2 { FLAG_WORTH } else { NUMBER_WORTH };
-        let worth = worth * count + SHARE_WORTH * (whole - count).max(0.0);
+        let worth = (worth * count + SHARE_WORTH * (whole - count).max(0.0)) * observed.price;
         let distinct = total.iter().filter(|count| **count > 0).count() as f64;
         for (place, feature) in binned.features.iter().enumerate() {
             let mut less = vec![0u32; alphabet];
