@@ -27,14 +27,19 @@ pub(super) async fn run(stage: &Stage) -> Result<()> {
     page.until(&server, JOIN_TICKS_MAX, "playing", is_playing).await?;
     page.hold_key(ENTER, true).await?;
     page.hold_key(ENTER, false).await?;
-    let is_in = |status: &Value| status["screen"] == "play" && status["alive"] == true;
-    page.until(&server, JOIN_TICKS_MAX, "in the match", is_in).await?;
+    // A round places everyone anew: it has begun before anyone is looked at.
+    let is_in = |status: &Value| {
+        status["screen"] == "play"
+            && status["alive"] == true
+            && status["round"].as_f64().is_some_and(|round| round > 0.0)
+    };
+    page.until(&server, JOIN_TICKS_MAX, "in a round", is_in).await?;
     page.ask(TAKE_MOUSE).await?;
     let has_mouse = |status: &Value| status["locked"] == true;
     page.until(&server, JOIN_TICKS_MAX, "with the mouse", has_mouse).await?;
     let stands = later(&page, &server, STOP_TICKS).await?;
     let still = later(&page, &server, WALK_TICKS).await?;
-    ensure!(metres(&stands, &still) < 0.05, "it walks before any key is held");
+    ensure!(metres(&stands, &still) < 0.05, "it walks before any key is held: {stands}, then {still}");
     // A wall may be in front; not on all sides.
     let mut walked = 0.0;
     for key in ['w', 's', 'a', 'd'] {

@@ -12,7 +12,7 @@ use crate::session::Session;
 use sametick::{Tick, Time, World};
 use sametick_arena::bot::{Bot, Skill, Ways};
 use sametick_arena::vector::{add, along, direction, dot, length, scale, subtract, unit};
-use sametick_arena::{Command, Content, Entity, Fighter, Mode};
+use sametick_arena::{Command, Content, Contest, Entity, Fighter, Mode};
 use std::sync::Arc;
 use wasm_bindgen::JsValue;
 
@@ -262,7 +262,8 @@ impl App {
     ///   (what is said about it), `ping`, `jitter`, `lossDown`, `lossUp` (all measured);
     /// - the match: `player` and `entity` (our number, our body's slot), `tick` (of the newest snapshot: the server's
     ///   time), `ownTick`, `x` `y` `z` (our feet by that snapshot), `health`, `alive`, `name`, `score`, `deaths`,
-    ///   `fighters` (alive and in sight), `confirmed` and `refused` hits;
+    ///   `fighters` (alive and in sight), `round` (0 before the first; with each everyone is placed anew), `confirmed`
+    ///   and `refused` hits;
     /// - the page: `screen` (`first`, `play`), `yaw`, `pitch`, `locked`, `drawCalls`, `frames`, `matchMs` and `frameMs`
     ///   (what the match and all of the last frame took on the processor), `firstFrame` (ms from opening the page to
     ///   the first picture of a match), `enemies`, `nearest` and `spread` (alive, in the picture and not hidden;
@@ -316,6 +317,11 @@ impl App {
         if let Some(hashes) = session.player().hashes() {
             let all = hashes.iter().map(|(tick, hash)| format!("{tick}:{hash}"));
             tell("hashes", all.collect::<Vec<_>>().join(" ").into());
+        }
+        if let Some((_, contest)) =
+            session.player().snapshot().and_then(|world| world.all::<Contest>().next())
+        {
+            tell("round", contest.round.into());
         }
         let told = session.player().snapshot().zip(session.me());
         if let Some((_, own)) = told.and_then(|(world, me)| world.owned::<Fighter>(me)) {
