@@ -2,10 +2,11 @@
 //! users, keys and states.
 
 use crate::experiment::{Experiment, Session};
+use crate::keys::browser_keys;
 use crate::scan::{Scan, Source};
 use crate::square::Order;
-use crate::value::{Plain, number};
-use crate::wrong::{Wrong, meant};
+use crate::value::{Kind, Plain, Value, number};
+use crate::wrong::{Wrong, meant, near};
 use std::fmt::Write as _;
 use toml::de::DeValue;
 
@@ -81,18 +82,7 @@ impl Default for SessionOrders {
 
 impl Controls {
     pub(crate) fn read(scan: &Scan<'_>) -> Result<Self, Wrong> {
-        let mut controls = Self { orders: orders(scan)?, ..Self::default() };
-        if let Some(keys) = scan.table("keys")? {
-            for action in KEY_ACTIONS {
-                let Some(key) = keys.text(action)? else { continue };
-                if key.is_empty() || !key.chars().all(|letter| letter.is_ascii_alphanumeric()) {
-                    let what = format!("`{action}` is a key as browsers call it, such as \"KeyW\"");
-                    return Err(scan.source.wrong(&keys.at, what));
-                }
-                controls.keys.push((action.to_owned(), key));
-            }
-            keys.finish();
-        }
+        let mut controls = Self { orders: orders(scan)?, keys: keys(scan)?, ..Self::default() };
         for hand in scan.tables("hand")?.into_iter().take(HANDS_MAX) {
             let positive = |name: &'static str, most: f64| -> Result<Option<f64>, Wrong> {
                 let Some(found) = hand.get(name) else { return Ok(None) };
@@ -100,13 +90,12 @@ impl Controls {
                 let what = || format!("`{name}` is a number from 0.1 to {most}");
                 said.map(Some).ok_or_else(|| hand.source.wrong(&found.span(), what()))
             };
-            let inverted = hand.value("inverted", crate::value::Kind::Flag)?;
+            let inverted = hand.value("inverted", Kind::Flag)?;
             controls.hands.push(Hand {
                 id: hand.text("id")?.unwrap_or_default(),
                 sensitivity: positive("sensitivity", *SENSITIVITY.end())?,
                 dots_per_inch: positive("dpi", 100_000.0)?,
-                is_inverted: inverted
-                    .is_some_and(|(value, _)| value == crate::value::Value::Flag(true)),
+                is_inverted: inverted.is_some_and(|(value, _)| value == Value::Flag(true)),
             });
             hand.finish();
         }
@@ -169,6 +158,30 @@ impl Controls {
         }
         text
     }
+}
+
+fn keys(scan: &Scan<'_>) -> Result<Vec<(String, String)>, Wrong> {
+    let mut given: Vec<(String, String)> = Vec::new();
+    let Some(table) = scan.table("keys")? else { return Ok(given) };
+    let known = browser_keys();
+    for action in KEY_ACTIONS {
+        let Some((key, at)) = table.value(action, Kind::Text)? else { continue };
+        let key = key.to_string();
+        if !known.contains(&key) {
+            let meant = near(&key, known.iter().map(String::as_str));
+            let what = format!(
+                "`{action}` is a key as browsers call it, such as \"KeyW\", \"Space\" or \"Mouse0\", not {key:?}{meant}"
+            );
+            return Err(scan.source.wrong(&at, what));
+        }
+        if let Some((other, _)) = given.iter().find(|(_, taken)| *taken == key) {
+            let what = format!("`{action}` and `{other}` both have {key}: a key does one thing");
+            return Err(scan.source.wrong(&at, what));
+        }
+        given.push((action.to_owned(), key));
+    }
+    table.finish();
+    Ok(given)
 }
 
 fn orders(scan: &Scan<'_>) -> Result<SessionOrders, Wrong> {

@@ -38,7 +38,7 @@
 //! | `value`, `settings` | what a file may say, one row a setting |
 //! | `scan`, `wrong`, `experiment`, `checks` | reading a file; what is wrong with it, and where |
 //! | `any`, `import` | FPSci's files: reading them, and making experiments of them |
-//! | `targets`, `controls` | targets of a file; hands, keys and orders of sessions |
+//! | `targets`, `controls`, `keys` | targets of a file; hands, keys and orders of sessions |
 //! | `square`, `plan` | orders of conditions, and every trial that will be run |
 //! | `people/` | people in an experiment: what a file says of them, and a study as a fold over events |
 //! | `play/` | one trial: matches and scenes with a server or in lockstep, FPSci's own format; what is measured |
@@ -62,6 +62,7 @@ mod figure;
 mod film;
 mod formula;
 mod import;
+mod keys;
 mod log;
 mod metrics;
 pub mod people;

@@ -253,6 +253,18 @@ fn users_states_and_keys_become_hands_orders_and_keys() {
 }
 
 #[test]
+fn a_key_of_two_actions_goes_to_the_first_and_to_the_other_its_next() {
+    let keys = "{ jump = [\"Spc\"]; crouch = [\"Spc\", \"C\"]; shoot = [\"Spc\"]; }";
+    let imported = import_all(&[of(keys)]).unwrap();
+    let file = format!("question = \"?\"\n{}", imported.file);
+    let experiment = Experiment::read(&file, ".".as_ref(), false).unwrap();
+    assert_eq!(experiment.controls.key_list(), "jump=Space&crouch=KeyC");
+    let told = fate(&imported.mappings, "shoot");
+    assert_eq!(told.fate, Fate::Impossible);
+    assert!(told.what.contains("does something else already"), "{}", told.what);
+}
+
+#[test]
 fn a_file_of_users_that_says_who_is_there_is_one_of_users_still() {
     let users = "{ users = ({ id = \"anon\"; mouseDPI = 800; cmp360 = 30; turnScale = Vector2(1, -1); }); \
                  currentUser = \"anon\"; frameRate = 1; frameRate = 2 }";

@@ -234,3 +234,23 @@ fn an_order_that_nobody_said_is_a_square_and_what_is_not_balanced_is_said() {
     assert_eq!(all, [0, 1, 0, 1, 0, 1, 0, 1]);
     assert!(words.contains("order: as_written, the same for all: not balanced"), "{words}");
 }
+
+#[test]
+fn a_key_that_no_browser_knows_or_that_does_two_things_is_told_with_its_line() {
+    let told = |keys: &str| {
+        let file = format!("question = \"?\"\n[keys]\n{keys}\n");
+        let wrong =
+            Experiment::read(&file, ".".as_ref(), false).map(drop).expect_err("it is wrong");
+        (wrong.line, wrong.to_string())
+    };
+    let (line, what) = told("jump = \"Space\"\nforward = \"keyw\"");
+    assert!(line == 4 && what.contains("did you mean `KeyW`?"), "{line}: {what}");
+    let (line, what) = told("fire = \"Mouse9\"");
+    assert!(line == 3 && what.contains("not \"Mouse9\""), "{line}: {what}");
+    let (line, what) = told("forward = \"KeyE\"\nback = \"KeyE\"");
+    assert!(line == 4 && what.contains("`back` and `forward` both have KeyE"), "{line}: {what}");
+    // Two that change places share none.
+    let file = "question = \"?\"\n[keys]\nforward = \"KeyS\"\nback = \"KeyW\"\ncrouch = \"F12\"";
+    let read = Experiment::read(file, ".".as_ref(), false).expect("it is read");
+    assert_eq!(read.controls.key_list(), "forward=KeyS&back=KeyW&crouch=F12");
+}

@@ -315,12 +315,18 @@ impl Others {
                 continue;
             };
             let ours: Vec<Option<String>> = said.iter().map(|name| browser_key(name)).collect();
-            let Some(first) = ours.iter().flatten().next() else {
-                let what = format!("{} is no key that the page knows", said.join(", "));
-                import.note(value.at, key, Fate::Impossible, what);
+            // Of two files with keys the last counts.
+            self.controls.keys.retain(|(other, _)| other != action);
+            let is_free =
+                |ours: &&String| !self.controls.keys.iter().any(|(_, taken)| taken == *ours);
+            let Some(first) = ours.iter().flatten().find(is_free).cloned() else {
+                let why = match ours.iter().flatten().next() {
+                    Some(_) => "does something else already: here a key does one thing",
+                    None => "is no key that the page knows",
+                };
+                import.note(value.at, key, Fate::Impossible, format!("{} {why}", said.join(", ")));
                 continue;
             };
-            let first = first.clone();
             let fate = if said.len() == 1 { Fate::Mapped } else { Fate::Approximated };
             let more = if said.len() == 1 { "" } else { "; an action has one key here" };
             import.note(value.at, key, fate, format!("`keys.{action} = {first}`{more}"));
