@@ -318,17 +318,7 @@ impl App {
             let all = hashes.iter().map(|(tick, hash)| format!("{tick}:{hash}"));
             tell("hashes", all.collect::<Vec<_>>().join(" ").into());
         }
-        if let Some((_, contest)) =
-            session.player().snapshot().and_then(|world| world.all::<Contest>().next())
-        {
-            tell("round", contest.round.into());
-        }
-        let told = session.player().snapshot().zip(session.me());
-        if let Some((_, own)) = told.and_then(|(world, me)| world.owned::<Fighter>(me)) {
-            for (name, part) in ["x", "y", "z"].into_iter().zip(own.position) {
-                tell(name, part.into());
-            }
-        }
+        tell_snapshot(session, &tell);
         if let Some((id, own)) = session.own() {
             tell("entity", (id.slot() as u32).into());
             tell("health", own.health.into());
@@ -343,5 +333,17 @@ impl App {
                 tell("name", seat.name.to_string().into());
             }
         }
+    }
+}
+
+/// What the newest snapshot says of the round and of our feet.
+fn tell_snapshot(session: &Session, tell: &impl Fn(&str, JsValue)) {
+    let Some((world, me)) = session.player().snapshot().zip(session.me()) else { return };
+    if let Some((_, contest)) = world.all::<Contest>().next() {
+        tell("round", contest.round.into());
+    }
+    let Some((_, own)) = world.owned::<Fighter>(me) else { return };
+    for (name, part) in ["x", "y", "z"].into_iter().zip(own.position) {
+        tell(name, part.into());
     }
 }
