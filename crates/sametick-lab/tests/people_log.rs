@@ -58,6 +58,8 @@ struct Played {
     log: Log,
     experiment: Experiment,
     plan: Plan,
+    /// Kept: ways through a map take longer to find than to play.
+    library: Library,
 }
 
 fn telemetry(start: &Start, seat: SeatId, second: u32) -> Telemetry {
@@ -86,7 +88,8 @@ impl Played {
         let mut driver = Driver::new(text, 5);
         driver.study =
             log.study(&experiment, &plan, &mut Seeded(Dice::new(5, 5))).expect("a study");
-        Self { driver, log, experiment, plan }
+        let library = Library::new(Path::new("."));
+        Self { driver, log, experiment, plan, library }
     }
 
     fn keep_events(&mut self) {
@@ -99,8 +102,7 @@ impl Played {
         let (group, trial, attempt) = (start.group, start.trial.number, start.attempt);
         self.driver.must(None, EventKind::Started { group, trial, attempt });
         let carrier = |hosts, seed| Ok(Box::new(Simulated::new(hosts, seed)) as _);
-        let library = Library::new(Path::new("."));
-        let rows: TrialLog = play(&start.trial, &library, &carrier).expect("it is played");
+        let rows: TrialLog = play(&start.trial, &self.library, &carrier).expect("it is played");
         let began_us = self.driver.now_ms as i64 * 1_000;
         self.driver.now_ms += 4_000;
         let people = self.experiment.people.as_ref().expect("people");
