@@ -21,7 +21,7 @@ use super::server::Server;
 const BROWSERS: [&str; 4] =
     ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 /// WebTransport is QUIC, which must stay on. Pictures are drawn without a GPU, the same everywhere; those of flat
-/// canvases without pretending to one, which takes a quarter of the time, and a fiftieth on busy machines. The window
+/// canvases without pretending to one, which takes a third of the time, and a fiftieth on busy machines. The window
 /// is higher than its page, which has 1280 by 720.
 const FLAGS: [&str; 14] = [
     "--headless=new",
@@ -44,7 +44,7 @@ const MISSING: &str = "Chromium and its driver are needed: install them (Debian:
 
 /// A page that is asked all the time has none to draw.
 pub(super) const LOOKS_EVERY: Duration = Duration::from_millis(20);
-/// How long a page may take to answer, in ms: on busy machines a skipped war takes more than the usual half minute.
+/// How long a page may take to answer, in ms: on busy machines pages that draw have kept silent for half a minute.
 const ANSWERS_WITHIN: u64 = 300_000;
 /// How often a screenshot is asked for.
 const SCREENSHOTS_MAX: usize = 3;

@@ -582,3 +582,18 @@ pub fn startup(file: &AnyFile) -> Result<(Vec<Listed>, Vec<Mapping>), WrongAny> 
     }
     Ok((listed, import.mappings))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{KEYS, browser_key};
+    use crate::keys::browser_keys;
+
+    #[test]
+    fn every_key_that_is_written_is_one_that_a_file_may_have() {
+        let known = browser_keys();
+        for name in KEYS.iter().map(|(name, _)| *name).chain(["w", "7"]) {
+            let key = browser_key(name).expect("it has a name");
+            assert!(known.contains(&key), "{name} becomes {key}");
+        }
+    }
+}
