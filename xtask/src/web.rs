@@ -162,12 +162,24 @@ fn compile(root: &Path, build: &Path, page: &str, profile: &str) -> Result<()> {
     Ok(())
 }
 
+/// Copies a file of a page. A script leaves behind the lines that are comments: nobody's browser needs them.
+fn copy_without_comments(from: &Path, to: &Path) -> Result<()> {
+    if from.extension().is_none_or(|kind| kind != "js") {
+        fs::copy(from, to)?;
+        return Ok(());
+    }
+    let text = fs::read_to_string(from)?;
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+    fs::write(to, lines.fold(String::new(), |text, line| text + line + "\n"))?;
+    Ok(())
+}
+
 fn copy_page(from: &Path, to: &Path) -> Result<()> {
     for entry in fs::read_dir(from)? {
         let path = entry?.path();
         let kind = path.extension().and_then(|kind| kind.to_str()).unwrap_or_default();
         if let Some(name) = path.file_name().filter(|_| PAGE_FILES.contains(&kind)) {
-            fs::copy(&path, to.join(name))?;
+            copy_without_comments(&path, &to.join(name))?;
         }
     }
     let folder = from.join(PAGE_FOLDER);
@@ -178,7 +190,7 @@ fn copy_page(from: &Path, to: &Path) -> Result<()> {
     for file in files {
         let place = to.join(&file);
         place.parent().map(fs::create_dir_all).transpose()?;
-        fs::copy(folder.join(&file), place)?;
+        copy_without_comments(&folder.join(&file), &place)?;
     }
     Ok(())
 }
