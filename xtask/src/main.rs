@@ -24,7 +24,7 @@ fn main() -> Result<ExitCode> {
         Chore::E2e(options) => e2e::run(&options),
         #[cfg(feature = "e2e")]
         Chore::Pictures(pictures) => pictures::run(&pictures),
-        Chore::Soak(soak) => soak::run(soak),
+        Chore::Soak(soak) => soak::run(&soak),
         Chore::Tidy => tidy::run(),
         Chore::Trace => trace::run(),
         #[cfg(feature = "web")]
@@ -73,12 +73,12 @@ enum Chore {
     /// not those that were made, are named, and make the exit code 1.
     #[cfg(feature = "e2e")]
     Pictures(pictures::Pictures),
-    /// Run the simulation of the library for as many seeds as wanted.
+    /// Run the simulations for as many seeds as wanted.
     ///
-    /// Server, clients, a liar and an adversary on a bad network, in virtual time and as released.
-    /// A seed that breaks an invariant is printed with its options and the command that repeats it,
-    /// and makes the exit code 1.
-    #[command(after_help = SOAK_EXAMPLE)]
+    /// Connections, whole games, lockstep, host migration, event locking and matches of the arena, in virtual time and
+    /// on all cores. Seeds that fail are collected: each is shrunk to few faults and written to target/soak with the
+    /// command that repeats it, and makes the exit code 1. Progress is kept there too.
+    #[command(after_help = soak::EXAMPLE)]
     Soak(soak::Soak),
     /// Check what the compiler does not.
     ///
@@ -104,13 +104,6 @@ Example:
   $ cargo xtask tidy
   games/arena/src/rules.rs:12: a clock inside the rules (`Instant::now`); take the time as an \
 argument, `now: Time`";
-
-const SOAK_EXAMPLE: &str = "\
-Example:
-  $ cargo xtask soak --seeds 500 --seconds 60 --first-seed 40000
-  ...
-  soak: 8.33 virtual hours in 0.76 minutes
-  soak: 11.0 virtual hours per minute";
 
 #[cfg(test)]
 mod tests {

@@ -3,6 +3,7 @@
 mod arrows;
 mod finding;
 mod homes;
+mod layers;
 mod purity;
 mod shape;
 mod tests_named;
@@ -74,6 +75,7 @@ fn is_text(path: &str) -> bool {
 
 fn all_findings(metadata: &Value, sources: &Sources) -> Result<Vec<Finding>> {
     let mut findings = arrows::check(metadata, sources)?;
+    findings.extend(layers::check(sources));
     findings.extend(tests_named::check(sources));
     for (path, text) in sources {
         findings.extend(homes::check(path, text));

@@ -21,8 +21,7 @@ use super::server::Server;
 const BROWSERS: [&str; 4] =
     ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 /// WebTransport is QUIC, which must stay on. Pictures are drawn without a GPU, the same everywhere; those of flat
-/// canvases without pretending to one, which takes a third of the time, and a fiftieth on busy machines. The window
-/// is higher than its page, which has 1280 by 720.
+/// canvases without pretending to one, which takes a third of the time, and a fiftieth on busy machines.
 const FLAGS: [&str; 14] = [
     "--headless=new",
     "--no-sandbox",
@@ -42,6 +41,10 @@ const FLAGS: [&str; 14] = [
 const MISSING: &str = "Chromium and its driver are needed: install them (Debian: \
     `apt-get install chromium chromium-driver`), or name them in CHROMIUM and CHROMEDRIVER";
 
+/// What a page has unless told otherwise. How much of a window is left to it differs between browsers.
+const PAGE_SIZE: (u32, u32) = (1280, 720);
+/// A page that is narrower is a telephone's.
+const MOBILE_BELOW: u32 = 700;
 /// A page that is asked all the time has none to draw.
 pub(super) const LOOKS_EVERY: Duration = Duration::from_millis(20);
 /// How long a page may take to answer, in ms: on busy machines pages that draw have kept silent for half a minute.
@@ -144,9 +147,10 @@ impl Stage {
 
     /// Opens a page, wherever it is.
     pub(crate) async fn page_at(&self, address: &str) -> Result<Page<'_>> {
-        let client = self.driver.browser().await?;
-        client.goto(address).await.context("the page does not open")?;
-        Ok(Page { client, stage: self })
+        let page = Page { client: self.driver.browser().await?, stage: self };
+        page.lay_out(PAGE_SIZE, 1.0).await?;
+        page.visit(address).await?;
+        Ok(page)
     }
 }
 
@@ -201,18 +205,23 @@ impl Page<'_> {
         self.client.goto(address).await.context("the page does not open")
     }
 
-    /// Gives the page so much room, whatever the window has; below 700 a finger touches it.
+    /// Gives the page so much room, whatever the window has; narrow ones are touched by a finger.
     pub(crate) async fn resize(&self, (width, height): (u32, u32)) -> Result<()> {
-        let is_mobile = width < 700;
-        let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": is_mobile });
-        self.command("Emulation.setDeviceMetricsOverride", size).await?;
+        let is_mobile = width < MOBILE_BELOW;
+        self.lay_out((width, height), 1.0).await?;
         self.command("Emulation.setTouchEmulationEnabled", json!({ "enabled": is_mobile })).await
     }
 
     /// Has the page drawn in half as many rows and columns, where nobody measures its pictures: what draws without a
     /// GPU takes a core from whoever else is at work.
     pub(crate) async fn draw_coarsely(&self) -> Result<()> {
-        let size = json!({ "width": 0, "height": 0, "deviceScaleFactor": 0.5, "mobile": false });
+        self.lay_out(PAGE_SIZE, 0.5).await
+    }
+
+    /// Gives the page so much room, and each of its pixels so many of the picture's in a row.
+    async fn lay_out(&self, (width, height): (u32, u32), scale: f64) -> Result<()> {
+        let is_mobile = width < MOBILE_BELOW;
+        let size = json!({ "width": width, "height": height, "deviceScaleFactor": scale, "mobile": is_mobile });
         self.command("Emulation.setDeviceMetricsOverride", size).await
     }
 

@@ -52,7 +52,7 @@ const BANS: &[Ban] = &[
         wrong: "chance",
         remedy: "roll the dice that are keyed by seed, tick, entity and purpose",
         // Keys must not be rolled: here the system's randomness enters, behind a trait.
-        may_stand_in: &["crates/sametick/src/secure/random.rs"],
+        may_stand_in: &["crates/sametick/src/transport/secure/random.rs"],
     },
     Ban {
         names: &["HashMap", "HashSet"],
@@ -111,10 +111,10 @@ mod tests {
 
     #[test]
     fn the_systems_randomness_enters_by_one_file_and_nothing_else_does() {
-        let door = "crates/sametick/src/secure/random.rs";
+        let door = "crates/sametick/src/transport/secure/random.rs";
         let line = "use ring::rand::SystemRandom;";
         assert_eq!(check(door, line), []);
-        assert_eq!(check("crates/sametick/src/secure/gate.rs", line).len(), 1);
+        assert_eq!(check("crates/sametick/src/transport/secure/gate.rs", line).len(), 1);
         assert_eq!(check(door, "let now = Instant::now();").len(), 1);
     }
 
@@ -167,7 +167,9 @@ mod tests {
     #[test]
     fn only_the_library_and_the_games_must_be_pure() {
         let text = "let now = Instant::now();";
-        for path in ["crates/sametick/src/time.rs", "crates/sametick/src/codec/plain.rs", RULES] {
+        for path in
+            ["crates/sametick/src/core/time.rs", "crates/sametick/src/codec/plain.rs", RULES]
+        {
             assert_eq!(check(path, text).len(), 1, "{path}");
         }
         for path in [
