@@ -10,7 +10,7 @@ mod zoo;
 
 use crate::script::{Script, Seeded};
 use damage::damage;
-use sametick::codec::Wire;
+use sametick::Wire;
 use sametick::codec::compact::{Lineage, Tables, train};
 use sametick::{
     Audience, Client, ClientEvent, Delivery, EntityId, Fields, Game, Networked, PlayerId, Rates,

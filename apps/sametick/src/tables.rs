@@ -2,7 +2,7 @@
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
-use sametick::codec::Wire;
+use sametick::Wire;
 use sametick::codec::compact::{TABLES_BYTES_MAX, Tables};
 use sametick_arena::Arena;
 use std::path::{Path, PathBuf};

@@ -5,8 +5,9 @@
 #[path = "../tests/common/herd.rs"]
 mod herd;
 
+use sametick::Wire;
+use sametick::codec::Agreed;
 use sametick::codec::compact::{Compact, Lineage, Tables, train};
-use sametick::codec::{Agreed, Wire};
 use sametick::record::mix;
 use sametick::secure::Random;
 use sametick::{

@@ -90,122 +90,81 @@
 // Without sealed connections nobody uses the halves of server and client yet; the browser will.
 #![cfg_attr(not(feature = "secure"), allow(dead_code))]
 
-mod alone;
-mod authority;
-mod births;
-pub mod bits;
-mod blend;
-#[cfg(not(feature = "historical_bugs"))]
-mod bug;
-#[cfg(feature = "historical_bugs")]
-pub mod bug;
-mod changes;
-pub mod channel;
-#[cfg(feature = "secure")]
-mod client;
-mod clock;
 pub mod codec;
-mod commands;
-pub mod delta;
-mod dice;
-#[cfg(feature = "secure")]
-pub mod endpoint;
-mod entities;
-mod entity;
+mod config;
+mod core;
+mod diagnostics;
 pub mod eventlock;
-mod events;
-#[cfg(feature = "secure")]
-mod extra;
-mod eye;
-mod fields;
-mod follow;
-mod foresight;
-#[cfg(all(test, feature = "secure"))]
-mod foresight_tests;
-mod game;
-mod heading;
-pub mod health;
-#[cfg(feature = "secure")]
-mod hosted;
-mod interpolate;
-pub mod kinds;
-mod list;
 pub mod lockstep;
-mod model;
-mod near;
-#[cfg(test)]
-mod netcode_tests;
-pub mod network;
-mod others;
-mod peer;
-mod predict;
-mod rates;
-mod received;
-pub mod record;
-pub mod relevance;
+#[cfg(feature = "secure")]
+mod migration;
 pub mod replay;
-mod rewind;
+mod replication;
+mod schema;
 #[cfg(feature = "secure")]
-pub mod secure;
-mod serve;
-#[cfg(feature = "secure")]
-mod server;
-mod sight;
-mod slots;
-mod smooth;
-mod snapshot;
-#[cfg(test)]
-mod snapshot_tests;
-#[cfg(feature = "secure")]
-pub mod succession;
-pub mod synchrony;
-mod table;
+mod session;
+mod sim;
+mod simnet;
 pub mod theatre;
-mod time;
-mod versions;
-mod view;
-mod walks;
-pub mod word;
-mod world;
+mod transport;
 
-pub use alone::{Alone, TICK_LENGTHS};
-pub use authority::{CLAIMED_ENTITIES_MAX, CLAIMS_MAX, Claim, Trust};
+pub use crate::config::model::Model;
+pub use crate::config::rates::{Base, Rates, Rewinding};
+pub use crate::core::bits;
+pub use crate::core::dice::Dice;
+pub use crate::core::entity::{ENTITY_SLOTS_MAX, EntityId, GENERATIONS_MAX};
+pub use crate::core::list::{List, Text};
+#[cfg(feature = "mutants")]
+pub use crate::core::mutant;
+pub use crate::core::peer::Peer;
+pub use crate::core::slots::{CHUNK_SLOTS, Slots};
+pub use crate::core::tick::{AHEAD_TICKS_MAX, PlayerId, Tick};
+pub use crate::core::time::{Span, Time};
+pub use crate::diagnostics::health;
 #[cfg(feature = "secure")]
-pub use client::{Client, ClientEvent};
-pub use commands::{AHEAD_TICKS_MAX, REPEATED_COMMANDS_MAX};
-pub use dice::Dice;
-pub use entities::{Entities, KindOf, Layouts};
-pub use entity::{ENTITY_SLOTS_MAX, EntityId, GENERATIONS_MAX};
-pub use events::{Effect, FRESH_EFFECTS_MAX, HELD_EVENTS_MAX, SAVED_EVENTS_MAX};
+pub use crate::migration::succession;
+pub use crate::replication::client::predict::PREDICTED_TICKS_MAX;
+pub use crate::replication::commands::REPEATED_COMMANDS_MAX;
+pub use crate::replication::messages::FORESEEN_TICKS_MAX;
+pub use crate::replication::messages::TABLES_MAX;
+pub use crate::replication::messages::coded;
+pub use crate::replication::server::rewind::REWIND_TOLERANCE_TICKS;
+pub use crate::replication::server::serve::{Backlog, VERDICTS_MAX};
+pub use crate::replication::wire::Wire;
+pub use crate::schema::entities::{Entities, KindOf, Layouts};
+pub use crate::schema::fields::{Field, Fields, Networked, Relation};
+pub use crate::schema::record::{Layout, Precision, settle};
+pub use crate::schema::table::{Head, Table};
+pub use crate::schema::walks::{SWALLOWED_TICKS_MAX, SwallowWatch};
+pub use crate::schema::{delta, kinds, record, word};
 #[cfg(feature = "secure")]
-pub use extra::Extra;
-pub use fields::{Field, Fields, Networked, Relation};
-pub use foresight::FORESEEN_TICKS_MAX;
-pub use game::{
+pub use crate::session::client::{Client, ClientEvent};
+#[cfg(feature = "secure")]
+pub use crate::session::extra::Extra;
+#[cfg(feature = "secure")]
+pub use crate::session::hosted::{Hosted, HostedConfig, HostedEvent};
+#[cfg(feature = "secure")]
+pub use crate::session::server::Server;
+pub use crate::sim::alone::{Alone, TICK_LENGTHS};
+pub use crate::sim::authority::{CLAIMED_ENTITIES_MAX, CLAIMS_MAX, Claim, Trust};
+pub use crate::sim::events::{Effect, FRESH_EFFECTS_MAX, HELD_EVENTS_MAX, SAVED_EVENTS_MAX};
+pub use crate::sim::game::{
     Audience, Delivery, EVENTS_PER_TICK_MAX, EventKey, Game, NoEvent, REPEATS_MAX, Turn,
     VERDICTS_PER_TICK_MAX, Verdict, dice_of,
 };
+pub use crate::sim::near::Near;
+pub use crate::sim::relevance;
+pub use crate::sim::sight::HISTORY_MAX;
+pub use crate::sim::view::{Interpolation, Others, Path, UnknownView, View};
+pub use crate::sim::world::{Unsettled, World};
+pub use crate::simnet::network;
 #[cfg(feature = "secure")]
-pub use hosted::{Hosted, HostedConfig, HostedEvent};
-pub use list::{List, Text};
-pub use model::Model;
-pub use near::Near;
-pub use peer::Peer;
-pub use predict::PREDICTED_TICKS_MAX;
-pub use rates::Rates;
-pub use record::{Layout, Precision, settle};
-pub use rewind::{REWIND_TOLERANCE_TICKS, Rewinding};
-pub use serve::VERDICTS_MAX;
+pub use crate::transport::endpoint::OPEN_PROTOCOL;
 #[cfg(feature = "secure")]
-pub use server::{BODY_KEPT, OPEN_PROTOCOL, PLACE_KEPT, Server, ServerEvent};
-pub use sight::HISTORY_MAX;
-pub use slots::{CHUNK_SLOTS, Slots};
-pub use snapshot::{Base, TABLES_MAX};
-pub use table::{Head, Table};
-pub use time::{Span, Time};
-pub use view::{Interpolation, Others, Path, UnknownView, View};
-pub use walks::{SWALLOWED_TICKS_MAX, SwallowWatch};
-pub use world::{PlayerId, Tick, Unsettled, World};
+pub use crate::transport::seats::{BODY_KEPT, PLACE_KEPT, ServerEvent};
+pub use crate::transport::{channel, synchrony};
+#[cfg(feature = "secure")]
+pub use crate::transport::{endpoint, secure};
 
 /// The code of the guide, which is compiled and run with the documentation.
 #[cfg(all(doctest, feature = "secure"))]

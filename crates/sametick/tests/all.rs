@@ -4,6 +4,8 @@
 mod common;
 #[path = "common/damage.rs"]
 mod damage;
+#[path = "common/gated.rs"]
+mod gated;
 #[path = "common/tag.rs"]
 mod tag;
 
@@ -29,6 +31,8 @@ mod golden_bytes;
 mod health;
 #[path = "kinds.rs"]
 mod kinds;
+#[path = "large/main.rs"]
+mod large;
 #[path = "lines.rs"]
 mod lines;
 #[path = "lockstep/main.rs"]

@@ -2,7 +2,8 @@
 //! to whom: it comes back, damage is refused or is exactly what it says, and it is worth its trouble.
 
 use sametick::bits::BitWriter;
-use sametick::codec::compact::{Compact, Lineage, Named, Streams, Tables, train};
+use sametick::codec::compact::{Compact, Lineage, Tables, train};
+use sametick::coded::{Named, Streams};
 use sametick::delta;
 use sametick::{Dice, EntityId, Fields, Head, Layout, Networked, Precision, Table, Tick};
 

@@ -2,7 +2,7 @@
 //! second to each of them, and the server's time for all. Over a simulated line, the same match each time; the tables
 //! are those of the file that is named, or built in.
 
-use sametick::codec::Wire;
+use sametick::Wire;
 use sametick::codec::compact::Tables;
 use sametick::network::{Conditions, Host, Loss, Network};
 use sametick::secure::Random;

@@ -81,5 +81,14 @@ fn fall(id: EntityId, prop: &mut Prop, solids: &Solids<'_>, turn: &Turn<'_, Aren
     prop.position = [centre[0], centre[1], centre[2] - PROP_HALF_METRES];
     if is_down && length(prop.velocity) < REST_SPEED {
         (prop.velocity, prop.is_resting) = ([0.0; 3], true);
+        prop.position = prop.position.map(shown);
     }
+}
+
+/// Quantizes a coordinate to the precision of the wire. A resting crate then has the same position on the server and on
+/// each client, and a client mispredicts no player on it. The crate does not sink into the ground: the skin is thicker
+/// than half a step.
+fn shown(metres: f32) -> f32 {
+    let (low, high) = SHOWN_RANGE.into_inner();
+    ((metres / SHOWN_METRES).round_ties_even() * SHOWN_METRES).clamp(low, high)
 }

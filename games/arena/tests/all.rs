@@ -1,5 +1,7 @@
 //! The tests of the arena in one program: what they share is compiled once, and no core waits for the last of each.
 
+#[path = "../../../crates/sametick/tests/common/gated.rs"]
+mod gated;
 mod harness;
 
 #[path = "bots/main.rs"]

@@ -6,9 +6,6 @@ use sametick_arena::{Arena, Command, Content, Fighter, Mode, Tuning, anything, m
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::LazyLock;
 
-/// One way, in milliseconds.
-const DELAY: u64 = 40;
-
 static CONTENT: LazyLock<Content> = LazyLock::new(|| {
     // Bumps are for the server to say: where the others are now, no client knows.
     let tuning = Tuning { fighters_collide: false, ..Tuning::default() };
@@ -38,7 +35,8 @@ struct Tally {
     cancelled: u32,
 }
 
-fn play(rate: u32, seconds: u64, wish: impl Fn(u32, PlayerId) -> Command) -> Tally {
+/// A match at so many ticks a second, of clients so many milliseconds away.
+fn play(rate: u32, delay: u64, seconds: u64, wish: impl Fn(u32, PlayerId) -> Command) -> Tally {
     let random = &mut SystemRandom::new();
     let tick_length = Span::micros(u64::from(1_000_000 / rate));
     let rates = Rates { tick_length, ticks_per_snapshot: (rate / 20).max(1), ..Rates::default() };
@@ -53,6 +51,8 @@ fn play(rate: u32, seconds: u64, wish: impl Fn(u32, PlayerId) -> Command) -> Tal
         })
         .collect();
     let mut tally = Tally::default();
+    // A handshake takes two round trips, and then a client finds its place ahead of the server.
+    let settled = 1840 + 4 * delay;
     for millis in 0..seconds * 1000 {
         let now = Time::from_millis(millis);
         for far in &mut clients {
@@ -80,12 +80,12 @@ fn play(rate: u32, seconds: u64, wish: impl Fn(u32, PlayerId) -> Command) -> Tal
                 }
             }
             while let Some(datagram) = far.client.transmit(now) {
-                far.to_server.push_back((millis + DELAY, datagram.to_vec()));
+                far.to_server.push_back((millis + delay, datagram.to_vec()));
             }
             while let Some((_, mut datagram)) = far.to_server.pop_front_if(|(at, _)| *at <= millis)
             {
                 if let Some(answer) = server.receive(now, far.peer, &mut datagram, random) {
-                    far.to_client.push_back((millis + DELAY, answer.to_vec()));
+                    far.to_client.push_back((millis + delay, answer.to_vec()));
                 }
             }
         }
@@ -93,9 +93,9 @@ fn play(rate: u32, seconds: u64, wish: impl Fn(u32, PlayerId) -> Command) -> Tal
         server.advance(now);
         while let Some((peer, datagram)) = server.transmit(now) {
             let far = clients.iter_mut().find(|far| far.peer == peer).expect("one of ours");
-            far.to_client.push_back((millis + DELAY, datagram.to_vec()));
+            far.to_client.push_back((millis + delay, datagram.to_vec()));
         }
-        if server.world().tick() == before || millis < 2000 {
+        if server.world().tick() == before || millis < settled {
             continue;
         }
         for far in &clients {
@@ -117,18 +117,22 @@ fn keys(rate: u32, tick: u32, player: PlayerId) -> Command {
 
 #[test]
 fn who_is_left_alone_is_predicted_exactly() {
-    for (rate, seconds) in [(20, 12), (60, 20), (128, 8), (400, 4), (1000, 3)] {
+    let near = [(20, 40, 12), (60, 40, 20), (128, 40, 8), (400, 40, 4), (1000, 40, 3)];
+    // A round trip of more ticks than 128, which were once the most that a client predicted.
+    let far = [(20, 300, 12), (250, 300, 4), (1000, 80, 3), (1000, 300, 4)];
+    for (rate, delay, seconds) in near.into_iter().chain(far) {
         let wish = |tick, player| Command { fire: false, ..keys(rate, tick, player) };
-        let tally = play(rate, seconds, wish);
-        println!("{rate} Hz: {tally:?}");
+        let tally = play(rate, delay, seconds, wish);
+        println!("{rate} Hz, {delay} ms away: {tally:?}");
         assert!(tally.compared > 500);
-        assert!(tally.exact * 100 > tally.compared * 98, "{rate} Hz: {tally:?}");
+        let is_exact = tally.exact * 100 > tally.compared * 98;
+        assert!(is_exact, "{rate} Hz, {delay} ms away: {tally:?}");
     }
 }
 
 #[test]
 fn shots_of_others_are_all_that_surprises() {
-    let tally = play(60, 20, |tick, player| keys(60, tick, player));
+    let tally = play(60, 40, 20, |tick, player| keys(60, tick, player));
     println!("{tally:?}");
     assert!(tally.exact * 100 > tally.compared * 95, "{tally:?}");
     assert!(tally.foreseen > 200 && tally.told > 20, "{tally:?}");

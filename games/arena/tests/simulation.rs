@@ -1,71 +1,147 @@
 //! Whole matches by seed, over bad lines and at every tick rate: what each client has is what the server had for it
 //! at that tick, nothing that is hidden is ever told, and who is left alone is predicted exactly.
-//! `SAMETICK_SEEDS` and `SAMETICK_FIRST_SEED` choose others.
+//! The environment says how much is run ([`sametick_seeds`]); a failure prints the command that repeats it. Seeds from
+//! [`WIDE_FROM`](sametick_seeds::WIDE_FROM) on draw from wide ranges: see `wide.rs`.
+
+#[path = "simulation/wide.rs"]
+mod wide;
 
 use super::harness::{self, STEP, Setup};
+use crate::gated::gated;
 use sametick::network::{Conditions, Jitter, Loss};
-use sametick::record::ROW_WORDS;
+use sametick::record::{ROW_WORDS, mix};
 use sametick::{
     BODY_KEPT, Client, Dice, Entities, Game, Layouts, Model, Others, PlayerId, Precision, Rates,
     Slots, Span, Tick, Time, World,
 };
+use sametick_arena::vector::{length, subtract};
 use sametick_arena::{Arena, Command, Content, Entity, Fighter, Mode, Seat, Tuning, anything, map};
+use sametick_seeds::{Script, Simulation, is_wide};
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ops::Range;
 use std::sync::LazyLock;
+
+const SIMULATION: Simulation<Options, Tally> = Simulation {
+    name: "arena",
+    program: "-p sametick-arena --test all",
+    test: "simulation::every_seed_of_a_match_holds",
+    seeds: 200,
+    seconds: None,
+    expand: |seed, _| Options::expand(seed),
+    run,
+};
 
 /// Players are in, and their clocks are set.
 const SETTLED: Time = Time::from_millis(2_000);
-/// For how long the server's worlds are remembered.
+/// For how many ticks the server's worlds are remembered, at 20 ticks a second.
 const REMEMBERED: usize = 100;
+/// A fighter is left alone while no other is so near, and has been for so long: by then its client knows of every item
+/// that was taken and every door that was opened there.
+const COMPANY_METRES: f32 = 16.0;
+const COMPANY_FORGOTTEN: Span = Span::millis(2_500);
 
-static CONTENTS: LazyLock<Vec<Content>> = LazyLock::new(|| {
-    let modes = [Mode::Duel, Mode::FreeForAll, Mode::Teams];
-    let contents = map::MAPS.iter().zip(modes).map(|((_, text), mode)| {
-        let content = Content::new(text, mode).expect("the map is sound");
-        content.map.visibility();
-        // Bumps are for the server to say: where the others are now, no client knows.
-        Content { tuning: Tuning { fighters_collide: false, ..Tuning::default() }, ..content }
-    });
-    contents.collect()
-});
+/// The maps, each with the mode of the seeds that are not wide; surveyed when first asked for.
+const CONTENTS_MODES: [Mode; 3] = [Mode::Duel, Mode::FreeForAll, Mode::Teams];
+static CONTENTS: [LazyLock<Content>; 3] = [
+    LazyLock::new(|| content(0, CONTENTS_MODES[0])),
+    LazyLock::new(|| content(1, CONTENTS_MODES[1])),
+    LazyLock::new(|| content(2, CONTENTS_MODES[2])),
+];
+
+fn content(map: usize, mode: Mode) -> Content {
+    let content = Content::new(map::MAPS[map].1, mode).expect("the map is sound");
+    content.map.visibility();
+    // Bumps are for the server to say: where the others are now, no client knows.
+    Content { tuning: Tuning { fighters_collide: false, ..Tuning::default() }, ..content }
+}
 
 /// All that a seed decides.
 #[derive(Clone, Debug)]
 struct Options {
     seed: u64,
     rate: u32,
+    ticks_per_snapshot: u32,
     millis: u64,
     map: usize,
+    mode: Mode,
     model: Model,
-    conditions: Conditions,
+    /// One for each player.
+    lines: Vec<Conditions>,
     /// Whether anybody shoots.
     is_war: bool,
+    /// Whether lines only take time, and nothing else goes wrong.
+    is_clean: bool,
+    /// From when on nobody lacks anything on a clean line, or in the calm.
+    settled: Time,
+    codec: wide::Codec,
+    /// What else goes wrong, until everything is calm.
+    faults: Vec<wide::Fault>,
+    /// From when on lines only take time.
+    calm: Option<Time>,
 }
 
 impl Options {
     fn expand(seed: u64) -> Self {
+        if is_wide(seed) {
+            return wide::expand(seed);
+        }
         let (rate, millis) = [(20, 6_000), (60, 6_000), (128, 5_000), (400, 3_500), (1000, 3_000)]
             [(seed % 5) as usize];
         let mut dice = Dice::new(seed, 1);
         let mut pick = |from: [f64; 3]| from[dice.below(3) as usize];
-        let is_bad = !seed.is_multiple_of(3);
+        let is_clean = seed.is_multiple_of(3);
         let conditions = Conditions {
             delay: Span::from_millis_f64(pick([5.0, 30.0, 80.0])),
             jitter: Jitter::Uniform {
-                width: Span::from_millis_f64(if is_bad { pick([0.0, 5.0, 30.0]) } else { 0.0 }),
+                width: Span::from_millis_f64(if is_clean { 0.0 } else { pick([0.0, 5.0, 30.0]) }),
             },
-            loss: Loss::Random { probability: if is_bad { pick([0.0, 0.02, 0.1]) } else { 0.0 } },
+            loss: Loss::Random { probability: if is_clean { 0.0 } else { pick([0.0, 0.02, 0.1]) } },
             ..Conditions::PERFECT
         };
         let models = [Model::QUAKEWORLD, Model::QUAKE3, Model::HALF_LIFE, Model::DOOM3];
         let model = models[dice.below(4) as usize];
         let map = (seed / 5 % 3) as usize;
-        Self { seed, rate, millis, map, model, conditions, is_war: seed % 2 == 1 }
+        Self {
+            seed,
+            rate,
+            ticks_per_snapshot: (rate / 20).max(1),
+            millis,
+            map,
+            mode: CONTENTS_MODES[map],
+            model,
+            lines: vec![conditions; 4],
+            is_war: seed % 2 == 1,
+            is_clean,
+            settled: SETTLED,
+            codec: wide::Codec::Plain,
+            faults: Vec::new(),
+            calm: None,
+        }
     }
 
-    fn is_clean(&self) -> bool {
-        self.seed.is_multiple_of(3)
+    /// Leaves out the faults that the script does not allow.
+    fn gate(&mut self, script: &Script) {
+        if self.is_wide() {
+            return self.gate_wide(script);
+        }
+        // All have the same line.
+        let line = gated(script, self.lines[0].clone());
+        self.lines.fill(line);
+    }
+
+    fn is_wide(&self) -> bool {
+        is_wide(self.seed)
+    }
+
+    /// Whether every client has all that it may have, and is right about itself: nothing goes wrong, or no more.
+    fn is_settled(&self, now: Time) -> bool {
+        now > self.settled && (self.is_clean || self.calm.is_some())
+    }
+
+    /// For how many ticks the server's worlds are remembered: five seconds, about.
+    fn remembered(&self) -> usize {
+        let rate = self.rate as usize;
+        (REMEMBERED * (rate / 20).max(1)).max(5 * rate)
     }
 }
 
@@ -77,6 +153,19 @@ struct Tally {
     hidden: u64,
     predicted: u64,
     exact: u64,
+    /// Clients that came back.
+    returns: u64,
+}
+
+impl Tally {
+    fn add(&mut self, other: &Self) {
+        self.snapshots += other.snapshots;
+        self.entities += other.entities;
+        self.hidden += other.hidden;
+        self.predicted += other.predicted;
+        self.exact += other.exact;
+        self.returns += other.returns;
+    }
 }
 
 /// What is known of one player.
@@ -84,10 +173,13 @@ struct Tally {
 struct Known {
     newest: Tick,
     predicted: BTreeMap<Tick, Fighter>,
+    /// When another was last near its fighter.
+    company: Time,
 }
 
 struct Match {
     options: Options,
+    content: Content,
     play: harness::Match,
     known: Vec<Known>,
     layouts: Layouts,
@@ -96,27 +188,38 @@ struct Match {
 }
 
 impl Match {
-    fn new(options: Options) -> Self {
-        let tick_length = Span::micros(u64::from(1_000_000 / options.rate));
-        let ticks_per_snapshot = (options.rate / 20).max(1);
-        let play = harness::Match::new(&Setup {
-            content: &CONTENTS[options.map],
+    fn new(mut options: Options, script: &Script) -> Self {
+        options.gate(script);
+        let Options { mode, rate, ticks_per_snapshot, .. } = options;
+        let tick_length = Span::micros(u64::from(1_000_000 / rate));
+        let content = Content { mode, ..CONTENTS[options.map].clone() };
+        let mut play = harness::Match::new(&Setup {
+            content: &content,
             rates: Rates { tick_length, ticks_per_snapshot, ..options.model.rates },
-            views: &[options.model.view; 4],
-            lines: std::slice::from_ref(&options.conditions),
+            views: &vec![options.model.view; options.lines.len()],
+            lines: &options.lines,
             seed: options.seed,
         });
+        if options.codec != wide::Codec::Plain {
+            play.offer_tables();
+        }
+        if options.codec == wide::Codec::Foreseen {
+            assert!(play.server.foresee(), "the rules of the arena foresee");
+        }
         let known = play.guests.iter().map(|_| Known::default()).collect();
         let (layouts, worlds) = (Layouts::of::<Entity>(), BTreeMap::new());
-        Self { options, play, known, layouts, worlds, tally: Tally::default() }
+        Self { options, content, play, known, layouts, worlds, tally: Tally::default() }
     }
 
     fn step(&mut self) {
+        self.go_wrong();
         if self.play.step_server(|_, _| {}) {
             self.remember();
         }
         for guest in 0..self.play.guests.len() {
-            self.step_guest(guest);
+            if !self.is_still(guest) {
+                self.step_guest(guest);
+            }
         }
     }
 
@@ -139,7 +242,7 @@ impl Match {
         let known = &mut self.known[index];
         if let (Some(world), Some((_, own))) = (client.predicted(), client.own::<Fighter>()) {
             known.predicted.insert(world.tick(), own.clone());
-            while known.predicted.len() > 2 * REMEMBERED {
+            while known.predicted.len() > (2 * REMEMBERED).max(self.options.rate as usize) {
                 known.predicted.pop_first();
             }
         }
@@ -154,17 +257,31 @@ impl Match {
 
     /// Keeps the server's world, and compares what clients foretold of it.
     fn remember(&mut self) {
-        let world = self.play.server.world();
-        let guests = self.play.guests.iter().zip(&self.known);
-        for (guest, known) in guests.filter(|_| self.play.now > SETTLED) {
-            let own = guest.client.me().and_then(|me| world.owned::<Fighter>(me));
-            if let (Some((_, own)), Some(predicted)) = (own, known.predicted.get(&world.tick())) {
+        let (now, world) = (self.play.now, self.play.server.world());
+        for (guest, known) in self.play.guests.iter().zip(&mut self.known) {
+            let Some(me) = guest.client.me() else { continue };
+            let Some((_, own)) = world.owned::<Fighter>(me) else { continue };
+            let is_alone = match self.options.is_wide() {
+                true => {
+                    let is_near = |other: &Fighter| {
+                        let apart = length(subtract(other.position, own.position));
+                        other.player != own.player && !other.is_away && apart < COMPANY_METRES
+                    };
+                    if world.all::<Fighter>().any(|(_, other)| is_near(other)) {
+                        known.company = now;
+                    }
+                    self.options.is_settled(now) && now > known.company + COMPANY_FORGOTTEN
+                }
+                false => now > SETTLED,
+            };
+            let predicted = known.predicted.get(&world.tick()).filter(|_| is_alone);
+            if let Some(predicted) = predicted {
                 self.tally.predicted += 1;
                 self.tally.exact += u64::from(own == predicted);
             }
         }
         self.worlds.insert(world.tick(), world.clone());
-        while self.worlds.len() > REMEMBERED * (self.options.rate as usize / 20).max(1) {
+        while self.worlds.len() > self.options.remembered() {
             self.worlds.pop_first();
         }
     }
@@ -174,7 +291,7 @@ impl Match {
     fn check_snapshot(&mut self, index: usize) {
         let client = &self.play.guests[index].client;
         let (Some(snapshot), Some(me)) = (client.snapshot(), client.me()) else { return };
-        let content = &CONTENTS[self.options.map];
+        let content = &self.content;
         let world = self.worlds.get(&snapshot.tick()).expect("a snapshot of a tick that was");
         let may_see = sees(world, content, me);
         let mut seen = 0;
@@ -192,13 +309,13 @@ impl Match {
             let is_so = of_now || {
                 let mut before = self.worlds.range(..snapshot.tick()).rev().map(|(_, world)| world);
                 let saw = |world| sees(world, content, me).contains(id.slot());
-                !self.options.is_clean() && before.any(|world| was_so(world) && saw(world))
+                !self.options.is_clean && before.any(|world| was_so(world) && saw(world))
             };
             assert!(is_so, "{me:?} at {:?} has {id:?}: {entity:?}", snapshot.tick());
             seen += u64::from(of_now);
         }
         let may_see = may_see.len() as u64;
-        if self.options.is_clean() && self.play.now > SETTLED {
+        if self.options.is_settled(self.play.now) {
             assert_eq!(seen, may_see, "{me:?} at {:?} lacks something", snapshot.tick());
         }
         self.tally.snapshots += 1;
@@ -220,18 +337,21 @@ fn record(layouts: &Layouts, precision: Precision, entity: &Entity) -> Vec<u32> 
     row[..layouts[usize::from(entity.kind())].len()].to_vec()
 }
 
-fn run(options: &Options) -> Tally {
-    let mut play = Match::new(options.clone());
+fn run(options: &Options, script: &Script) -> Tally {
+    let mut play = Match::new(options.clone(), script);
     while play.play.now < Time::from_millis(options.millis) {
         play.step();
         play.play.now += STEP;
     }
+    play.check_end();
+    script.lasted(play.play.now.as_seconds_f64());
     let tally = play.tally;
-    assert!(tally.snapshots > 20 && tally.predicted > 20, "nobody played: {tally:?}");
+    assert!(tally.snapshots > 20, "nobody played: {tally:?}");
+    assert!(tally.predicted > 20 || options.is_wide(), "nobody predicted: {tally:?}");
     let wrong = tally.predicted - tally.exact;
     // Who predicts the others too may be wrong about them, and so about an item that both want.
     let is_sure = options.model.view.others != Others::Predicted;
-    if options.is_clean() && !options.is_war && is_sure {
+    if (options.is_clean || options.calm.is_some()) && !options.is_war && is_sure {
         assert_eq!(wrong, 0, "predictions went wrong: {tally:?}");
     }
     tally
@@ -239,51 +359,52 @@ fn run(options: &Options) -> Tally {
 
 #[test]
 fn every_seed_of_a_match_holds() {
-    let number = |name: &str, otherwise: u64| match std::env::var(name) {
-        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name} is a number, not {text:?}")),
-        Err(_) => otherwise,
-    };
-    let (first, seeds) = (number("SAMETICK_FIRST_SEED", 0), number("SAMETICK_SEEDS", 200));
-    let halves: Vec<Vec<Result<Tally, String>>> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..2)
-            .map(|half| {
-                let seeds = (first..first + seeds).filter(move |seed| seed % 2 == half);
-                scope.spawn(move || seeds.map(judge).collect())
-            })
-            .collect();
-        threads.into_iter().map(|thread| thread.join().expect("it ran")).collect()
-    });
-    let (mut total, mut failures) = (Tally::default(), Vec::new());
-    for result in halves.into_iter().flatten() {
-        match result {
-            Ok(tally) => {
-                total.snapshots += tally.snapshots;
-                total.entities += tally.entities;
-                total.hidden += tally.hidden;
-                total.predicted += tally.predicted;
-                total.exact += tally.exact;
-            }
-            Err(failure) => failures.push(failure),
-        }
+    let sweep = SIMULATION.sweep();
+    let mut total = Tally::default();
+    for tally in &sweep.tallies {
+        total.add(tally);
     }
     println!("{total:?}");
-    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
-    assert!(total.hidden > 0 || seeds < 100, "nothing was ever hidden");
+    assert!(total.hidden > 0 || !sweep.is_whole(100), "nothing was ever hidden");
 }
 
-fn judge(seed: u64) -> Result<Tally, String> {
-    let options = Options::expand(seed);
-    catch_unwind(AssertUnwindSafe(|| run(&options))).map_err(|panic| {
-        let text = panic.downcast_ref::<String>().cloned().unwrap_or_default();
-        format!("seed {seed}, {options:?}\n{text}")
-    })
+/// A seed that is written down must mean the same run later: these are the dice that nothing else decides.
+#[test]
+fn a_seed_draws_what_it_always_drew() {
+    let script = Script::describing(None);
+    run(&Options::expand(20), &script);
+    let kinds = ["jitter", "loss"];
+    let drawn = [
+        "jitter, always: Uniform { width: Span(30000) }",
+        "loss, always: Random { probability: 0.1 }",
+    ];
+    assert_eq!(script.first_of(&kinds, drawn.len()), drawn);
+}
+
+/// A failure of a fixed seed is repeated by its number: what a number means never changes.
+#[test]
+fn seeds_below_the_wide_ones_draw_what_they_have_always_drawn() {
+    let drawn = |seed: u64| {
+        let Options { rate, millis, map, mode, model, lines, is_war, is_clean, .. } =
+            Options::expand(seed);
+        let [line, others @ ..] = &lines[..] else { panic!("somebody plays") };
+        assert!(others.len() == 3 && others.iter().all(|other| other == line));
+        assert_eq!((CONTENTS_MODES[map], seed.is_multiple_of(3)), (mode, is_clean));
+        format!("{rate} {millis} {map} {} {line:?} {is_war}", model.name)
+    };
+    let hash = |seeds: Range<u64>| {
+        let text: String = seeds.map(drawn).collect();
+        text.bytes().fold(0, |hash, byte| mix(hash, u32::from(byte)))
+    };
+    assert_eq!(hash(0..600), 0x873f_452c_b30c_9bdf);
+    assert_eq!(hash(8_000_000..8_000_600), 0x4fc0_8f4c_5183_208b);
 }
 
 /// One says goodbye, one falls silent: neither leaves a body behind for longer than a connection may be silent, and
 /// both keep seat and score. The one who comes back plays on.
 #[test]
 fn who_drops_out_leaves_no_ghost_and_keeps_its_seat() {
-    let content = &CONTENTS[1];
+    let content = &*CONTENTS[1];
     let views = [Model::HALF_LIFE.view; 3];
     let lines = [harness::line(40, 0, 0.0)];
     let rates = Model::HALF_LIFE.rates;

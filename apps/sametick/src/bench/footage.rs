@@ -4,8 +4,9 @@
 use super::recording;
 use super::scene::{self, Scene};
 use anyhow::{Context, bail};
-use sametick::codec::Wire;
-use sametick::codec::compact::{Lineage, Named};
+use sametick::Wire;
+use sametick::codec::compact::Lineage;
+use sametick::coded::Named;
 use sametick::replay::{Header, Replay, Stepped};
 use sametick::{Effect, Layout, PlayerId, Table};
 use sametick_arena::{Arena, Content};

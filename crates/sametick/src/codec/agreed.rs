@@ -1,7 +1,7 @@
 //! What a server and a client have agreed on: how snapshots come.
 
 use super::compact::{HAS_CODER, Tables};
-use crate::record::Layout;
+use crate::schema::record::Layout;
 use std::fmt;
 use std::sync::Arc;
 

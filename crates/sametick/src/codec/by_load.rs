@@ -1,6 +1,6 @@
 //! Which codec a server uses that chooses by its load. Knows figures, no clock.
 
-use crate::time::Span;
+use crate::core::time::Span;
 
 /// Above this share of its length, ticks leave too little room for the compact codec, in per cent.
 const BUSY_PERCENT: u64 = 60;

@@ -4,9 +4,7 @@ mod agreed;
 mod by_load;
 pub mod compact;
 pub mod plain;
-mod wire;
 pub mod zero_runs;
 
 pub use agreed::Agreed;
 pub use by_load::ByLoad;
-pub use wire::Wire;

@@ -4,12 +4,12 @@
 //! An entity that stands where another stood in the base, or of another kind, is written whole
 //! against its kind's initial values: a slot's old tenant is never mistaken for its new one.
 
-use crate::bits::{BitReader, BitWriter};
-use crate::delta;
-use crate::entity::{EntityId, GENERATION_BITS};
-use crate::record::Layout;
-use crate::slots::{CHUNK_SLOTS, Slots, places, read_members, write_members};
-use crate::table::{Head, Table};
+use crate::core::bits::{BitReader, BitWriter};
+use crate::core::entity::{EntityId, GENERATION_BITS};
+use crate::core::slots::{CHUNK_SLOTS, Slots, places, read_members, write_members};
+use crate::schema::delta;
+use crate::schema::record::Layout;
+use crate::schema::table::{Head, Table};
 
 /// How many kinds of entities a game can have.
 pub const KINDS_MAX: usize = 256;

@@ -4,7 +4,7 @@
 //! words of n bits becomes one zero word and the run's length less one. A measured choice: it pays
 //! only where deltas leave long zeros, so it is sent only where it made the message shorter.
 
-use crate::bits::{BitReader, BitWriter, Malformed};
+use crate::core::bits::{BitReader, BitWriter, Malformed};
 use std::ops::RangeInclusive;
 
 /// The paper's word length, which it found best.

@@ -1,7 +1,7 @@
 //! How much a player may ask for and be told: so much at once, then so much a second. Knows no message.
 
-use crate::channel::Statistics;
-use crate::time::Time;
+use crate::core::time::Time;
+use crate::transport::channel::Statistics;
 
 /// How much may be asked: so much at once, then so much a second.
 #[derive(Debug)]

@@ -6,17 +6,18 @@ use super::server::{frugal, map_of};
 use super::speech::{Asking, Telling, Told, Welcome, is_within};
 use super::unofficial::{Blending, OVERLAYS_MAX, Setting, Unofficial};
 use super::{Denial, RequestAnswer, RequestNumber, Requests, rules, sight_hash};
-use crate::channel::{CloseReason, Event, Settings, Statistics};
-use crate::endpoint::{Dialer, DialerEvent};
-use crate::entities::{Entities, Layouts};
-use crate::entity::EntityId;
-use crate::peer::Peer;
-use crate::record::{Layout, Precision};
-use crate::secure::{ClientToken, Denial as Refusal, Random, TlsSession};
-use crate::server::OPEN_PROTOCOL;
-use crate::synchrony::{Estimator, Stamp, Steady, SyncClock};
-use crate::time::{Span, Time};
-use crate::world::{PlayerId, Tick, World};
+use crate::core::entity::EntityId;
+use crate::core::mutant::{self, Mutant};
+use crate::core::peer::Peer;
+use crate::core::tick::{PlayerId, Tick};
+use crate::core::time::{Span, Time};
+use crate::schema::entities::{Entities, Layouts};
+use crate::schema::record::{Layout, Precision};
+use crate::sim::world::World;
+use crate::transport::channel::{CloseReason, Event, Settings, Statistics};
+use crate::transport::endpoint::{Dialer, DialerEvent, OPEN_PROTOCOL};
+use crate::transport::secure::{ClientToken, Denial as Refusal, Random, TlsSession};
+use crate::transport::synchrony::{Estimator, Stamp, Steady, SyncClock};
 use std::collections::VecDeque;
 
 /// What a client tells its owner.
@@ -189,7 +190,9 @@ impl<G: Requests> EventClient<G> {
         let known = half.official.tick();
         half.official.set_tick(tick.max(known));
         let verdict = G::foresee(&half.official, &self.content, half.me, &request);
-        half.official.set_tick(known);
+        if verdict.is_ok() || !mutant::is(Mutant::DenialMovesTheTick) {
+            half.official.set_tick(known);
+        }
         verdict?;
         let record = self.command_layout.record(&request);
         // Nothing is learned from what cannot be sent.

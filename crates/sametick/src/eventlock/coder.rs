@@ -265,7 +265,7 @@ impl Number {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dice::Dice;
+    use crate::core::dice::Dice;
     use proptest::prelude::*;
 
     proptest! {

@@ -7,12 +7,13 @@
 
 use super::TICK_LAST;
 use super::coder::{Chance, Coder, Number};
-use crate::entity::{ENTITY_SLOTS_MAX, EntityId, GENERATIONS_MAX};
-use crate::record::Layout;
-use crate::slots::Slots;
-use crate::table::{Head, Table};
-use crate::word::Word;
-use crate::world::Tick;
+use crate::core::entity::{ENTITY_SLOTS_MAX, EntityId, GENERATIONS_MAX};
+use crate::core::mutant::{self, Mutant};
+use crate::core::slots::Slots;
+use crate::core::tick::Tick;
+use crate::schema::record::Layout;
+use crate::schema::table::{Head, Table};
+use crate::schema::word::Word;
 
 /// What a world looks like in records, with whose each entity is: zero is nobody's, others count from one.
 #[derive(Clone, Debug, Default)]
@@ -103,7 +104,11 @@ impl Ledger {
     /// What there is to tell of a picture whose `visible` is what the client may see.
     pub(super) fn news(&self, now: &Picture, visible: &Slots, layouts: &[Layout], news: &mut News) {
         let here = &self.told.table;
-        let is_same_entity = |slot: usize| here.head(slot) == now.table.head(slot);
+        let is_mutant = mutant::is(Mutant::SameSlotSameEntity);
+        let is_same_entity = |slot: usize| match (here.head(slot), now.table.head(slot)) {
+            (Some(known), Some(new)) if is_mutant => known.kind == new.kind,
+            (known, new) => known == new,
+        };
         let is_there = |slot: usize| visible.contains(slot) && now.table.visible.contains(slot);
         let is_kept = |slot: usize| is_there(slot) && is_same_entity(slot);
         news.gone.clear();

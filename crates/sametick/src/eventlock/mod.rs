@@ -31,12 +31,14 @@ pub use unofficial::{Blending, OVERLAYS_MAX};
 /// The last tick of a game: there its time stands. Clients refuse later ones, so that no sum of ticks overflows.
 pub const TICK_LAST: Tick = Tick(1 << 31);
 
-use crate::entities::Layouts;
-use crate::game::Game;
-use crate::record::{hash, mix};
-use crate::table::{Head, Table};
-use crate::time::Span;
-use crate::world::{Tick, World};
+use crate::core::mutant::{self, Mutant};
+use crate::core::tick::Tick;
+use crate::core::time::Span;
+use crate::schema::entities::Layouts;
+use crate::schema::record::{hash, mix};
+use crate::schema::table::{Head, Table};
+use crate::sim::game::Game;
+use crate::sim::world::World;
 use crate::{Entities, EntityId, PlayerId, Slots};
 use std::fmt;
 
@@ -181,7 +183,9 @@ fn sight_of<G: Game>(
     player: PlayerId,
     visible: &mut Slots,
 ) {
-    visible.clear();
+    if !mutant::is(Mutant::SightOfTheLastViewer) {
+        visible.clear();
+    }
     G::relevant(world, content, player, visible);
     world.slots_of(player).for_each(|slot| visible.insert(slot));
 }

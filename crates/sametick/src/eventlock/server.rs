@@ -5,18 +5,19 @@ use super::budget::{Bucket, Purse};
 use super::ledger::{Ledger, News, Picture};
 use super::speech::{ANSWERS_PER_TELLING_MAX, Asked, Asking, Telling, Welcome};
 use super::{Denial, EventRates, Requests, TICK_LAST, rules, sight_hash, sight_of};
-use crate::channel::{CloseReason, Event, Settings, Statistics};
-use crate::endpoint::{Answer, Listener, ListenerConfig, ListenerEvent};
-use crate::entities::{Entities, Layouts};
-use crate::game::Turn;
-use crate::peer::Peer;
-use crate::record::{Layout, Precision};
-use crate::secure::{ConnectionId, Random, TlsSession};
-use crate::server::{PLACE_KEPT, ServerEvent};
-use crate::slots::Slots;
-use crate::table::Head;
-use crate::time::{Span, Time};
-use crate::world::{PlayerId, Tick, World};
+use crate::core::peer::Peer;
+use crate::core::slots::Slots;
+use crate::core::tick::{PlayerId, Tick};
+use crate::core::time::{Span, Time};
+use crate::schema::entities::{Entities, Layouts};
+use crate::schema::record::{Layout, Precision};
+use crate::schema::table::Head;
+use crate::sim::game::Turn;
+use crate::sim::world::World;
+use crate::transport::channel::{CloseReason, Event, Settings, Statistics};
+use crate::transport::endpoint::{Answer, Listener, ListenerConfig, ListenerEvent};
+use crate::transport::seats::{PLACE_KEPT, ServerEvent};
+use crate::transport::secure::{ConnectionId, Random, TlsSession};
 use std::collections::VecDeque;
 
 /// How many requests of a player can wait for their tick: one is judged a tick.
@@ -572,8 +573,8 @@ pub(super) fn map_of<G: Requests>(content: &G::Content, layouts: &Layouts) -> Pi
 pub(super) fn frugal(channel: Settings) -> Settings {
     Settings {
         keep_alive: KEEP_ALIVE,
-        acknowledge_within: crate::channel::ACKNOWLEDGE_WITHIN_MAX,
-        acknowledged_within: crate::channel::ACKNOWLEDGE_WITHIN_MAX,
+        acknowledge_within: crate::transport::channel::ACKNOWLEDGE_WITHIN_MAX,
+        acknowledged_within: crate::transport::channel::ACKNOWLEDGE_WITHIN_MAX,
         ..channel
     }
 }

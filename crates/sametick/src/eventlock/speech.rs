@@ -4,10 +4,10 @@
 use super::coder::{Chance, Coder, Decoder, Encoder, Number};
 use super::ledger::{Ledger, News, Picture, RecordModel};
 use super::{Denial, RequestAnswer, RequestNumber, TICK_LAST};
-use crate::bits::{BitReader, BitWriter, Malformed};
-use crate::record::Layout;
-use crate::time::{Span, Time};
-use crate::world::{PlayerId, Tick};
+use crate::core::bits::{BitReader, BitWriter, Malformed};
+use crate::core::tick::{PlayerId, Tick};
+use crate::core::time::{Span, Time};
+use crate::schema::record::Layout;
 
 /// The first words of a server on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,12 +2,13 @@
 //! and laid over it for the eye. Never sent, never hashed.
 
 use super::{RequestNumber, Requests};
-use crate::entities::{Entities, Layouts};
-use crate::entity::EntityId;
-use crate::game::Turn;
-use crate::record::ROW_WORDS;
-use crate::time::{Span, Time};
-use crate::world::{PlayerId, Tick, World};
+use crate::core::entity::EntityId;
+use crate::core::tick::{PlayerId, Tick};
+use crate::core::time::{Span, Time};
+use crate::schema::entities::{Entities, Layouts};
+use crate::schema::record::ROW_WORDS;
+use crate::sim::game::Turn;
+use crate::sim::world::World;
 use std::collections::VecDeque;
 
 /// How many requests can wait for their answer; with more, none is sent.

@@ -1,9 +1,9 @@
 //! What is known of one other machine: when it spoke and heard us, how far away it is, where its game stands.
 
 use super::words::{AGE_MILLIS_MAX, STAMP_BITS, Timing};
-use crate::peer::Peer;
-use crate::time::{Span, Time};
-use crate::world::Tick;
+use crate::core::peer::Peer;
+use crate::core::tick::Tick;
+use crate::core::time::{Span, Time};
 
 const STAMP_MASK: u64 = (1 << STAMP_BITS) - 1;
 
@@ -29,6 +29,8 @@ pub(super) struct Contact {
     pub(super) has_said_so: bool,
     /// Up to which tick it has what we send.
     pub(super) held: Tick,
+    /// Whether it has spoken as a member: it has a roster that it is in, and takes pieces of a world.
+    pub(super) is_in: bool,
     /// The roster that it has, by the lowest bits.
     pub(super) version: Option<u8>,
     /// What it has of each seat, if it said so lately.
@@ -36,6 +38,8 @@ pub(super) struct Contact {
     /// The least that it had in reserve of our commands, and in the stretch before.
     reserve: [u32; 2],
     reserve_since: Time,
+    /// Whether it lacked our next command at any time since a stall of ours began.
+    pub(super) has_lacked: bool,
     timed_at: Time,
     pub(super) leaves: bool,
     /// If it leaves: the last tick of its commands.
@@ -65,10 +69,12 @@ impl Contact {
             executed: None,
             has_said_so: false,
             held,
+            is_in: false,
             version: None,
             vector: Vec::new(),
             reserve: [u32::MAX; 2],
             reserve_since: now,
+            has_lacked: false,
             timed_at: now - TIMED_EVERY,
             leaves: false,
             last_given: None,
@@ -101,9 +107,9 @@ impl Contact {
     ) {
         self.stamp = Some((timing.stamp, now));
         if let Some((stamp, age)) = timing.echo {
-            let since = u64::from(stamp_of(now).wrapping_sub(stamp)) & STAMP_MASK;
-            self.reached_at = self.reached_at.max(now - Span::millis(since));
-            let trip = Span::millis(since.saturating_sub(u64::from(age)));
+            let since = since_stamp(now, stamp);
+            self.reached_at = self.reached_at.max(now - since);
+            let trip = since - Span::millis(u64::from(age));
             let smoothed = self.round_trip.map_or(trip, |known| (known * 7 + trip) / 8);
             let off = trip.as_micros().abs_diff(smoothed.as_micros()) as f64;
             self.jitter_micros += (off - self.jitter_micros) / 8.0;
@@ -141,6 +147,7 @@ impl Contact {
             self.reserve_since = now;
         }
         self.reserve[0] = self.reserve[0].min(ticks);
+        self.has_lacked |= ticks == 0;
     }
 
     /// The least reserve of a whole stretch, once; none before that has passed.
@@ -156,6 +163,11 @@ impl Contact {
 
 const CLOCK_TICKS_MAX: f64 = 30.0;
 
-fn stamp_of(now: Time) -> u16 {
+pub(super) fn stamp_of(now: Time) -> u16 {
     ((now.as_micros() / 1000) & STAMP_MASK) as u16
+}
+
+/// How long ago a stamp was taken, if that was less than eight seconds ago.
+pub(super) fn since_stamp(now: Time, stamp: u16) -> Span {
+    Span::millis(u64::from(stamp_of(now).wrapping_sub(stamp)) & STAMP_MASK)
 }

@@ -4,11 +4,12 @@
 use super::player::{Happening, Lockstep, Role};
 use super::words::Word;
 use super::worlds::Past;
-use crate::game::Game;
+use crate::core::tick::{PlayerId, Tick};
+use crate::core::time::{Span, Time};
 use crate::replay::Recording;
-use crate::sight::History;
-use crate::time::{Span, Time};
-use crate::world::{PlayerId, Tick, World};
+use crate::sim::game::Game;
+use crate::sim::sight::History;
+use crate::sim::world::World;
 use std::collections::BTreeMap;
 
 /// What is known of a desync.

@@ -1,14 +1,14 @@
-//! What the leader decides: when the game begins, who plays from which tick, who has left, how fast it goes.
+//! What the leader of a game that has begun decides: who plays from which tick, who has left, how fast it goes.
 
 use super::contact::Contact;
 use super::player::{Happening, Lockstep};
-use super::roster::{Member, Roster, SLOWEST_PACE};
+use super::roster::{Roster, SLOWEST_PACE};
 use super::setup::Turns;
 use super::words::Word;
 use super::{JOINER_TICKS_MAX, KEPT_TICKS, Pace, STEPS_MAX};
-use crate::game::Game;
-use crate::time::{Span, Time};
-use crate::world::Tick;
+use crate::core::tick::Tick;
+use crate::core::time::{Span, Time};
+use crate::sim::game::Game;
 
 /// Nobody decides more often than this.
 const LEAD_EVERY: Span = Span::millis(20);
@@ -28,7 +28,7 @@ const CALL_BACK_EVERY: Span = Span::seconds(1);
 const READY_TICKS: u32 = 20;
 
 /// After so long without a piece of the world somebody who came in asks anew.
-const WORLD_MAX: Span = Span::seconds(5);
+pub(super) const WORLD_MAX: Span = Span::seconds(5);
 
 impl<G: Game> Lockstep<G> {
     /// Decides what is to be decided.
@@ -39,21 +39,19 @@ impl<G: Game> Lockstep<G> {
         self.led_at = now;
         let Some(mut roster) = self.roster.clone() else { return };
         let before = roster.clone();
-        if !roster.before.is_empty() {
+        if !roster.has_begun {
+            self.lead_lobby(now, &mut roster);
+        } else if !roster.before.is_empty() {
             self.confirm(&mut roster);
-        } else if roster.has_begun {
+            self.look_for_restarted(now, &roster);
+            self.call_back(now, &roster);
+        } else {
             self.let_play(&mut roster);
             self.let_go(now, &mut roster);
-            for member in roster.members.iter_mut().filter(|member| member.is_here()) {
-                let seen_at = self.contacts.get(&member.identity).and_then(|contact| contact.at);
-                member.at = seen_at.unwrap_or(member.at);
-            }
+            self.find(&mut roster);
             self.adapt(now, &mut roster);
             roster.forget_before(Tick(self.executed().0.saturating_sub(REMEMBERED_TICKS)));
             self.call_back(now, &roster);
-        } else {
-            self.clear_lobby(now, &mut roster);
-            self.start(&mut roster);
         }
         if roster != before {
             let electors = |roster: &Roster| -> Vec<u64> {
@@ -67,67 +65,43 @@ impl<G: Game> Lockstep<G> {
         }
     }
 
-    /// Before the game begins nobody waits for those who went, or came and fell silent.
-    fn clear_lobby(&mut self, now: Time, roster: &mut Roster) {
-        let patience = roster.setup.patience;
-        let (own, contacts, election) = (self.identity, &self.contacts, &mut self.election);
-        roster.take_out(|member| {
-            let contact = contacts.get(&member.identity);
-            let is_silent = contact.is_some_and(|contact| now - contact.heard_at >= patience);
-            let leaves = contact.is_some_and(|contact| contact.leaves);
-            let is_gone = is_silent || leaves || election.gone.contains(&member.identity);
-            member.identity != own && is_gone
-        });
-        election.gone.retain(|identity| roster.member(*identity).is_some());
+    /// Takes note of where the members are by now: a router may move them.
+    pub(super) fn find(&self, roster: &mut Roster) {
+        for member in roster.members.iter_mut().filter(|member| member.is_here()) {
+            let seen_at = self.contacts.get(&member.identity).and_then(|contact| contact.at);
+            member.at = seen_at.unwrap_or(member.at);
+        }
     }
 
     /// A change of electors counts alone once enough of the old ones know of it.
-    fn confirm(&self, roster: &mut Roster) {
+    pub(super) fn confirm(&mut self, roster: &mut Roster) {
         let version = roster.version as u8;
         let knows = |identity: u64| {
             let contact = self.contacts.get(&identity);
-            let has_forfeited = self.election.forfeited.contains(&identity);
+            let is_released = self.election.released.contains(&identity);
             let has_it = contact.is_some_and(|c| c.version == Some(version));
-            identity == self.identity || has_it || has_forfeited
+            identity == self.identity || has_it || is_released
         };
         if roster.is_quorum(knows) {
             roster.before.clear();
             roster.waits = false;
+            self.election.released.clear();
         }
     }
 
     /// Who was given up may be looking for us where we no longer are.
-    fn call_back(&mut self, now: Time, roster: &Roster) {
+    pub(super) fn call_back(&mut self, now: Time, roster: &Roster) {
         if now - self.called_back_at < CALL_BACK_EVERY {
             return;
         }
         self.called_back_at = now;
         let is_away = |name: u64| roster.here().all(|member| member.name != name);
-        let gone = roster.members.iter().filter(|member| member.wants_to_play);
+        let gone = roster.members.iter();
         let gone = gone.filter(|member| !member.is_here() && is_away(member.name));
         let gone: Vec<_> = gone.map(|member| (member.identity, member.at)).collect();
         let Some(at) = roster.leader().map(|leader| leader.at) else { return };
         let word = Word::Notice { age: roster.age(), leader: self.identity, at };
         gone.into_iter().for_each(|to| self.post(to, &word));
-    }
-
-    /// The beginning waits for everyone, and for everyone's roster.
-    fn start(&self, roster: &mut Roster) {
-        let version = roster.version as u8;
-        let is_ready = |identity: u64| {
-            let contact = self.contacts.get(&identity);
-            identity == self.identity
-                || contact.is_some_and(|c| c.version == Some(version) && c.executed.is_some())
-        };
-        let waiting = roster.here().filter(|member| member.wants_to_play);
-        let ready = waiting.filter(|member| is_ready(member.identity)).count();
-        if ready >= usize::from(roster.setup.players) {
-            roster.has_begun = true;
-            let playing = |member: &&mut Member| member.is_here() && member.wants_to_play;
-            for member in roster.members.iter_mut().filter(playing) {
-                member.plays_from = Some(Tick(1));
-            }
-        }
     }
 
     /// Who came late and has caught up plays from a tick on of which nobody has our command yet.
@@ -150,7 +124,7 @@ impl<G: Game> Lockstep<G> {
     /// The newest tick of which others may have our command.
     fn newest_given(&self) -> Tick {
         match self.has_server() {
-            true => Tick(self.executed().0 + STEPS_MAX),
+            true => Tick(self.executed().0 + STEPS_MAX).max(self.complete()),
             false => self.newest_own().unwrap_or(self.executed()),
         }
     }
@@ -174,6 +148,8 @@ impl<G: Game> Lockstep<G> {
         let (executed, patience) = (self.executed(), roster.setup.patience);
         let has_server = roster.setup.has_server();
         let has_quorum = !has_server || self.has_quorum(now);
+        // A leader that has just taken over may not have stepped all that the one before it passed on; others have.
+        let closed = self.complete();
         for member in roster.members.iter_mut().filter(|member| member.is_here()) {
             let Some(contact) = self.contacts.get(&member.identity) else { continue };
             let is_silent = now - contact.reached_at.min(contact.heard_at) >= patience;
@@ -187,7 +163,7 @@ impl<G: Game> Lockstep<G> {
             let is_lost = is_behind || (waits && now - contact.moved_at >= WORLD_MAX);
             let is_ours_to_say = has_never_played || (has_server && has_quorum);
             if is_ours_to_say && (is_gone || contact.leaves || is_lost) {
-                member.leaves_at = Some(Tick(executed.0 + 1));
+                member.leaves_at = Some(Tick(closed.0 + 1));
             } else if !has_server && contact.leaves {
                 // It gives no more commands: what we have of it is all that anyone has, or will have.
                 let newest = self.streams.newest(member.seat).unwrap_or(executed);
@@ -200,10 +176,9 @@ impl<G: Game> Lockstep<G> {
                 self.election.wanted = true;
             }
         }
+        // A member that has left is not gone any more: it may come back under the same identity.
         let here: Vec<u64> = roster.here().map(|member| member.identity).collect();
-        if has_server {
-            self.election.gone.retain(|identity| here.contains(identity));
-        }
+        self.election.gone.retain(|identity| here.contains(identity));
     }
 
     /// What this machine needs: how long a word takes to the slowest of the others, in 16ths of a tick, and

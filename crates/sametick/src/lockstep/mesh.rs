@@ -2,13 +2,14 @@
 
 use super::player::{ANYONE, Identity, Lockstep, Role};
 use super::setup::Setup;
-use crate::channel::{CloseReason, Event, Settings, Statistics};
-use crate::endpoint::{Answer, Dialer, DialerEvent, Listener, ListenerConfig, ListenerEvent};
-use crate::game::Game;
-use crate::peer::Peer;
-use crate::secure::{ClientToken, ConnectionId, Random, TlsSession, is_handshake};
-use crate::server::OPEN_PROTOCOL;
-use crate::time::{Span, Time};
+use crate::core::peer::Peer;
+use crate::core::time::{Span, Time};
+use crate::sim::game::Game;
+use crate::transport::channel::{CloseReason, Event, Settings, Statistics};
+use crate::transport::endpoint::{
+    Answer, Dialer, DialerEvent, Listener, ListenerConfig, ListenerEvent, OPEN_PROTOCOL,
+};
+use crate::transport::secure::{ClientToken, ConnectionId, Random, TlsSession, is_handshake};
 use std::collections::{BTreeMap, VecDeque};
 
 /// How long one knocks before one knocks anew.
@@ -259,8 +260,8 @@ impl<G: Game> Mesh<G> {
                 || self.dials.contains_key(&at)
                 || self.dials.values().any(|dial| dial.session == Some(session));
             let there = self.dials.get(&at).and_then(|dial| dial.session);
-            if session != ANYONE && there.is_some_and(|there| there != session) {
-                self.game.hear_restart(now, session);
+            if let Some(there) = there.filter(|there| session != ANYONE && *there != session) {
+                self.game.hear_restart(now, session, (there, at));
             }
             // Among those who are in, one of two knocks.
             let is_ours = session == ANYONE || !is_in || me > session || is_silent;

@@ -1,10 +1,11 @@
 //! One machine's part in a lockstep game. Knows no socket and no clock.
 
+use super::barrier::Search;
 use super::contact::Contact;
 use super::desync::{Desync, Early, Inquest};
 use super::election::Election;
 use super::relay::COMMAND_BITS_MAX;
-use super::roster::{Member, Roster};
+use super::roster::{FIRST, Member, Roster};
 use super::setup::Setup;
 use super::streams::{Stream, Streams};
 use super::transfer::{Incoming, Outgoing};
@@ -12,15 +13,16 @@ use super::turns::GameClock;
 use super::words::{Refusal, Terms, Word};
 use super::worlds::{Frame, Worlds};
 use super::{Pace, SILENCE};
-use crate::clock::Clock;
-use crate::entities::Layouts;
-use crate::events::Effect;
-use crate::game::Game;
-use crate::peer::Peer;
-use crate::record::{Layout, Precision, mix};
+use crate::core::peer::Peer;
+use crate::core::tick::{PlayerId, Tick};
+use crate::core::time::{Span, Time};
 use crate::replay::{Recorder, Recording};
-use crate::time::{Span, Time};
-use crate::world::{PlayerId, Tick, World};
+use crate::schema::entities::Layouts;
+use crate::schema::record::{Layout, Precision, mix};
+use crate::sim::events::Effect;
+use crate::sim::game::Game;
+use crate::sim::world::World;
+use crate::transport::clock::Clock;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Whether one plays or only watches.
@@ -160,6 +162,8 @@ pub struct Lockstep<G: Game> {
     pub(super) door: (u64, Peer),
     /// Whom we asked first.
     pub(super) first_door: (u64, Peer),
+    /// What we have found out while we ask.
+    pub(super) search: Search<G>,
     pub(super) stage: Stage,
     pub(super) roster: Option<Roster>,
     pub(super) worlds: Option<Worlds<G>>,
@@ -184,11 +188,17 @@ pub struct Lockstep<G: Game> {
     pub(super) recorder: Option<Recorder>,
     pub(super) is_halted: bool,
     pub(super) leaving_since: Option<Time>,
+    /// When we heard that the others go on without us, or last said that we know it.
+    pub(super) parted_at: Option<Time>,
     pub(super) spoke_at: Time,
     pub(super) spoke_of: Tick,
     pub(super) led_at: Time,
     pub(super) called_back_at: Time,
+    /// When we last asked another member for the leader.
+    pub(super) sought_at: Time,
     pub(super) stalled_since: Option<Time>,
+    /// The newest command that we made while the game last stalled.
+    pub(super) given_in_stall: Tick,
     /// When we last asked all for what is missing, whoever gave it.
     pub(super) asked_all_at: Option<Time>,
     /// How long a tick takes this machine at least, if its owner says so.
@@ -205,9 +215,10 @@ pub struct Lockstep<G: Game> {
 /// Where a machine stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// It asks to be let in: since when, and when it asked last.
+    /// It asks to be let in: since when, since when at this door, and when it asked last.
     Knocking {
         since: Time,
+        door_since: Time,
         asked_at: Time,
     },
     /// It is in.
@@ -238,6 +249,7 @@ impl<G: Game> Lockstep<G> {
             members: Vec::new(),
         };
         roster.admit((me.session, me.name), at, true, Tick(0));
+        roster.members.iter_mut().for_each(|founder| founder.plays_from = Some(FIRST));
         founder.enter(now, roster);
         founder
     }
@@ -284,7 +296,12 @@ impl<G: Game> Lockstep<G> {
             layout,
             door,
             first_door: door,
-            stage: Stage::Knocking { since: now, asked_at: now - Span::seconds(1) },
+            search: Search::default(),
+            stage: Stage::Knocking {
+                since: now,
+                door_since: now,
+                asked_at: now - Span::seconds(1),
+            },
             roster: None,
             worlds: None,
             streams: Streams::default(),
@@ -304,11 +321,14 @@ impl<G: Game> Lockstep<G> {
             recorder: None,
             is_halted: false,
             leaving_since: None,
+            parted_at: None,
             spoke_at: now,
             spoke_of: Tick(0),
             led_at: now,
             called_back_at: now,
+            sought_at: now,
             stalled_since: None,
+            given_in_stall: Tick(0),
             asked_all_at: None,
             tick_costs: Span::ZERO,
             backlog: (u32::MAX, u32::MAX, now),
@@ -383,12 +403,15 @@ impl<G: Game> Lockstep<G> {
     }
 
     fn play(&mut self, now: Time) {
-        self.elect(now);
-        if self.is_leader() {
-            self.lead(now);
+        if !self.is_parted() {
+            self.elect(now);
+            if self.is_leader() {
+                self.lead(now);
+            }
+            self.pass_time(now);
+            self.speak(now);
+            self.seek_leader(now);
         }
-        self.pass_time(now);
-        self.speak(now);
         if self.leaving_since.is_some_and(|since| self.has_left(now, since)) {
             self.end();
         }
@@ -484,6 +507,12 @@ impl<G: Game> Lockstep<G> {
         self.roster.as_ref().map(|roster| roster.epoch)
     }
 
+    /// The player that has our promise to follow it if it comes to lead; none while no election is under way here.
+    pub fn candidate(&self) -> Option<PlayerId> {
+        let candidate = self.election.candidate()?;
+        self.roster.as_ref()?.member(candidate).map(|member| member.player)
+    }
+
     /// Who gives commands at present.
     pub fn players(&self) -> Vec<PlayerId> {
         let (roster, tick) = (self.roster.as_ref(), self.executed());
@@ -519,7 +548,7 @@ impl<G: Game> Lockstep<G> {
     /// [is over](Lockstep::is_over).
     pub fn close(&mut self, now: Time) {
         match self.stage {
-            Stage::Playing if self.roster.as_ref().is_some_and(|roster| roster.has_begun) => {
+            Stage::Playing => {
                 self.leaving_since.get_or_insert(now);
             }
             _ => self.end(),
@@ -593,7 +622,9 @@ impl<G: Game> Lockstep<G> {
     fn has_left(&self, now: Time, since: Time) -> bool {
         let Some(roster) = &self.roster else { return true };
         let is_alone = roster.here().all(|member| member.identity == self.identity);
-        is_alone || self.seat().is_none() || now - since > LEAVING_MAX
+        // Who took us out asks until it has heard that we know.
+        let is_quiet = self.parted_at.is_some_and(|at| now - at > PARTED_FOR);
+        is_alone || is_quiet || now - since > LEAVING_MAX
     }
 }
 
@@ -608,6 +639,9 @@ pub(super) const SPEAK_EVERY: Span = Span::millis(50);
 
 /// How long one waits for one's goodbye to be heard.
 const LEAVING_MAX: Span = Span::seconds(2);
+
+/// Who said goodbye and knows that the others go on is gone if nobody asks it for so long whether it knows.
+const PARTED_FOR: Span = Span::millis(500);
 const _: () = assert!(LEAVING_MAX.as_micros() > SILENCE.as_micros());
 
 /// Whoever is there: the session of one whose address alone is known.

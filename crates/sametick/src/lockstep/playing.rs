@@ -3,16 +3,17 @@
 
 use super::contact::Contact;
 use super::player::{Happening, Lockstep, Role};
-use super::roster::Member;
+use super::roster::{Member, Roster};
 use super::setup::{Setup, Topology, Turns};
 use super::streams::Stream;
 use super::turns::GameClock;
 use super::worlds::{Frame, Inputs};
 use super::{JOINER_TICKS_MAX, KEPT_TICKS, Pace, STEPS_MAX};
-use crate::fields::Networked;
-use crate::game::Game;
-use crate::time::{Span, Time};
-use crate::world::{PlayerId, Tick};
+use crate::core::order::sort_nearly_sorted;
+use crate::core::tick::{PlayerId, Tick};
+use crate::core::time::{Span, Time};
+use crate::schema::fields::Networked;
+use crate::sim::game::Game;
 
 /// How many ticks that wait are looked at.
 const BACKLOG_MAX: u32 = 16;
@@ -39,6 +40,7 @@ impl<G: Game> Lockstep<G> {
         let (setup, pace) = (roster.setup, self.pace());
         self.follow_others(now, pace);
         self.clock.run(now, pace);
+        self.own_up(setup);
         self.make_commands(now, setup, pace);
         if setup.has_server() && self.is_leader() {
             self.close_ticks(now, setup);
@@ -115,8 +117,13 @@ impl<G: Game> Lockstep<G> {
         let next = Tick(executed.0 + 1);
         let limit = f64::from(next.0) + f64::from(setup.rollback_ticks);
         let is_stuck = self.is_halted || self.is_waiting() || !self.is_known(next);
+        let was_on_trial = self.clock.is_on_trial();
         let held = if is_stuck { self.clock.hold_at(limit) } else { 0.0 };
         if held > 0.0 {
+            if !was_on_trial {
+                self.contacts.values_mut().for_each(|contact| contact.has_lacked = false);
+            }
+            self.given_in_stall = self.newest_own().unwrap_or(executed);
             let since = *self.stalled_since.get_or_insert(now);
             // One that never ends counts, too.
             self.statistics.stalled_at_most = self.statistics.stalled_at_most.max(now - since);
@@ -184,28 +191,21 @@ impl<G: Game> Lockstep<G> {
         tick: Tick,
         command: impl Fn(u16) -> Option<G::Command>,
     ) -> Inputs<G::Command> {
-        let members = self.roster.as_ref().map_or(&[][..], |roster| &roster.members);
-        let mut commands: Vec<_> = members
-            .iter()
-            .filter(|member| member.plays_at(tick))
-            .map(|member| (member.player, command(member.seat)))
-            .collect();
-        commands.sort_by_key(|(player, _)| *player);
-        let sorted = |mut players: Vec<PlayerId>| {
-            players.sort_unstable();
-            players
-        };
+        let members = self.roster.iter().flat_map(|roster| &roster.members);
+        let mut members: Vec<&Member> = members.collect();
+        sort_nearly_sorted(&mut members, |member| member.player);
+        let playing = members.iter().filter(|member| member.plays_at(tick));
         let joined = members.iter().filter(|member| member.plays_from == Some(tick));
         let left = members.iter().filter(|member| {
             let has_played = member.plays_from.is_some_and(|from| from < tick);
             member.leaves_at == Some(tick) && has_played
         });
         // One who left before it began never was there.
-        let joined = joined.filter(|member| member.leaves_at != Some(tick));
+        let joined = joined.filter(|member| member.plays_at(tick));
         Inputs {
-            joined: sorted(joined.map(|member| member.player).collect()),
-            left: sorted(left.map(|member| member.player).collect()),
-            commands,
+            joined: joined.map(|member| member.player).collect(),
+            left: left.map(|member| member.player).collect(),
+            commands: playing.map(|member| (member.player, command(member.seat))).collect(),
         }
     }
 
@@ -294,13 +294,60 @@ impl<G: Game> Lockstep<G> {
         });
         let slowest = clocks.fold(f64::INFINITY, f64::min);
         let behind = if slowest.is_finite() { slowest - self.clock.ticks } else { 0.0 };
-        self.clock.follow(behind);
+        let next = Tick(self.executed().0 + 1);
+        let plays = self.seat().is_some_and(|me| me.plays_at(next));
+        self.clock.follow(behind, plays);
+        self.judge_stall();
         self.shorten_lead(now);
+    }
+
+    /// A machine that is called late finds its clock beyond its own newest command. Nobody can have stepped further
+    /// than that command: all others have been waiting for us. So our clock waits with them, and our commands are
+    /// made earlier from now on by what we were late. Without this our clock would run ahead of the others' by the
+    /// pause, they would take the pause for their own lateness, and the next one would stall them again.
+    fn own_up(&mut self, setup: Setup) {
+        let is_ours_to_lead = setup.turns == Turns::Ahead && !setup.has_server();
+        let is_playing = self.seat().is_some_and(|me| me.plays_from.is_some());
+        if !is_ours_to_lead || !is_playing || self.leaving_since.is_some() || self.is_halted {
+            return;
+        }
+        if let Some(newest) = self.newest_own().filter(|newest| *newest >= self.executed()) {
+            self.clock.was_late(f64::from(newest.0) + 1.0);
+        }
+    }
+
+    /// A stall makes our commands earlier at once, as if our own were late for the others, too: on a line that has
+    /// become longer for both that is so, and one stall is enough. But it may as well be another machine that was
+    /// late, and the others have had our commands all the time. That is known when everyone has said that it has
+    /// what we made while the game stalled: all that it said before was said during the stall, or before it. If
+    /// nobody lacked our next command in all that time, what the stall added is taken back.
+    ///
+    /// Without this, every pause of one machine made the commands of all others later by that pause, however much
+    /// they had in reserve, and they came down only by half of it a second.
+    fn judge_stall(&mut self) {
+        let Some(roster) = self.roster.as_ref().filter(|_| self.clock.is_on_trial()) else {
+            return;
+        };
+        let others = || {
+            let others = roster.electors().filter(|member| member.identity != self.identity);
+            others.map(|member| self.contacts.get(&member.identity))
+        };
+        let has_lacked = |contact: Option<&Contact>| contact.is_none_or(|c| c.has_lacked);
+        let has_ours =
+            |contact: Option<&Contact>| contact.is_some_and(|c| c.held >= self.given_in_stall);
+        if others().any(has_lacked) {
+            self.clock.keep_lead();
+        } else if self.stalled_since.is_none() && others().all(has_ours) {
+            self.clock.take_back_lead();
+        }
     }
 
     /// Where everyone always has commands of ours in reserve, they can be given later.
     fn shorten_lead(&mut self, now: Time) {
         let Some(roster) = &self.roster else { return };
+        if roster.setup.topology == Topology::PacketServer {
+            return self.shorten_ahead(now);
+        }
         if roster.setup.turns != Turns::Ahead || self.clock.lead <= 1.0 {
             return;
         }
@@ -312,8 +359,24 @@ impl<G: Game> Lockstep<G> {
         });
         let least = reserves.min().unwrap_or(0);
         if least >= 2 {
-            self.clock.lead = (self.clock.lead - f64::from(least - 1) * 0.5).max(1.0);
+            self.clock.shorten_lead(f64::from(least - 1) * 0.5);
             self.contacts.values_mut().for_each(|contact| contact.forget_reserve(now));
+        }
+    }
+
+    /// The same where a server does not wait. The clock that says how far ahead we are comes down by 3 % of the time
+    /// that passes, as if a screen showed it; after a slow server that takes ten seconds. No screen shows it here:
+    /// half of what the server always has beyond the margin that the clock means to keep is given back at once.
+    fn shorten_ahead(&mut self, now: Time) {
+        let takes = self.pace().tick_takes.as_micros() as f64;
+        let leader = self.roster.as_ref().and_then(Roster::leader).map(|leader| leader.identity);
+        let server = leader.and_then(|leader| self.contacts.get_mut(&leader));
+        let (Some(server), Some(ahead)) = (server, &mut self.ahead) else { return };
+        let wanted = (ahead.target_margin().as_micros() as f64 / takes).ceil() as u32 + 1;
+        let spare = server.least_reserve().unwrap_or(0).saturating_sub(wanted);
+        if spare >= 2 {
+            ahead.give_back(now, Span::from_micros_f64(f64::from(spare) * 0.5 * takes));
+            server.forget_reserve(now);
         }
     }
 

@@ -1,12 +1,11 @@
 //! What one machine steps, recorded for [`replay`](crate::replay) as a server's match is.
 
 use super::player::Lockstep;
-use crate::game::Game;
-use crate::rates::Rates;
+use crate::config::rates::{Rates, Rewinding};
 use crate::replay::{Recorder, Recording};
-use crate::rewind::Rewinding;
-use crate::sight::History;
-use crate::world::World;
+use crate::sim::game::Game;
+use crate::sim::sight::History;
+use crate::sim::world::World;
 
 impl<G: Game> Lockstep<G> {
     /// Records what this machine steps, from the next tick on, as `Server::record` does a server's match: take the

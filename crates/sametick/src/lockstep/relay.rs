@@ -8,12 +8,13 @@ use super::setup::{Setup, Topology};
 use super::streams::Stream;
 use super::words::{MESSAGE_BYTES_MAX, Play, Word};
 use super::{HASH_EVERY_TICKS, LEASE, PLAYERS_MAX, STREAMED_TICKS_MAX};
-use crate::bits::BitWriter;
-use crate::clock::Clock;
-use crate::game::Game;
-use crate::peer::Peer;
-use crate::time::{Span, Time};
-use crate::world::Tick;
+use crate::core::bits::BitWriter;
+use crate::core::mutant::{self, Mutant};
+use crate::core::peer::Peer;
+use crate::core::tick::Tick;
+use crate::core::time::{Span, Time};
+use crate::sim::game::Game;
+use crate::transport::clock::Clock;
 
 /// Commands that come so early were made for a server that ran on.
 const TOO_EARLY_MICROS: f64 = 250_000.0;
@@ -55,6 +56,24 @@ impl<G: Game> Lockstep<G> {
             let play = self.play_for(now, &listener);
             self.post((listener.identity, listener.at), &Word::Play(Box::new(play)));
         }
+        if self.is_leader() {
+            self.tell_parted();
+        }
+    }
+
+    /// Tells those who were taken out so, until enough of those who decided with them know of it.
+    fn tell_parted(&mut self) {
+        let Some(roster) = &self.roster else { return };
+        let is_parted = |member: &&Member| {
+            !member.is_here() && !self.election.released.contains(&member.identity)
+        };
+        let parted = roster.asked().filter(is_parted);
+        let parted: Vec<_> = parted.map(|member| (member.identity, member.at)).collect();
+        if parted.is_empty() {
+            return;
+        }
+        let word = Word::Play(Box::new(self.account(roster.epoch, &[])));
+        parted.into_iter().for_each(|to| self.post(to, &word));
     }
 
     /// What one listener is told.
@@ -100,7 +119,9 @@ impl<G: Game> Lockstep<G> {
 
     /// What this machine has of every seat; of one of which it has nothing, up to where it needs it.
     pub(super) fn vector(&self) -> Vec<(u8, Tick)> {
-        let members = self.roster.as_ref().map_or(&[][..], |roster| &roster.members);
+        // Before the game begins there are no commands, and a seat that somebody has given up again is nothing to lack.
+        let roster = self.roster.as_ref().filter(|roster| roster.has_begun);
+        let members = roster.map_or(&[][..], |roster| &roster.members);
         let next = self.executed().0 + 1;
         let known = |member: &Member| {
             let needed = Tick(member.plays_from?.0.max(next) - 1);
@@ -195,7 +216,7 @@ impl<G: Game> Lockstep<G> {
                 let record = self.layout.record(command);
                 let base = commands.last().map(|last| self.layout.record(last));
                 let base = base.as_deref().unwrap_or(self.layout.initial());
-                crate::delta::write(&mut scratch, &self.layout, base, &record);
+                crate::schema::delta::write(&mut scratch, &self.layout, base, &record);
                 bits += scratch.bits_written() + 1;
                 if bits > STREAM_BYTES_MAX * 8 {
                     return streams;
@@ -219,12 +240,17 @@ impl<G: Game> Lockstep<G> {
             return;
         };
         let Some(speaker) = roster.member(from.0).copied() else {
-            return self.turn_away(from);
+            return self.turn_away(now, from);
         };
         if play.epoch != roster.epoch {
-            return self.hear_other_epoch(from.0, play.epoch);
+            return self.hear_other_epoch(from, play.epoch);
         }
-        if self.election.has_promised_beyond(roster.epoch) {
+        let has_promised = self.election.has_promised_beyond(roster.epoch);
+        if let Some(contact) = self.contacts.get_mut(&from.0) {
+            // So much counts whatever we promised: a candidate may need the promise of a member that has no world yet.
+            contact.is_in = true;
+        }
+        if has_promised && !mutant::is(Mutant::HearsAfterItsPromise) {
             return;
         }
         let (version, pace) = (roster.version as u8, self.pace());
@@ -235,14 +261,11 @@ impl<G: Game> Lockstep<G> {
         let contact = self.contacts.entry(from.0);
         let contact = contact.or_insert_with(|| super::contact::Contact::new(now, speaker.enters));
         contact.heard_at = now;
+        self.election.restarted.remove(&from.0);
         contact.version = Some(play.version);
         contact.leaves = play.leaves;
         contact.vector.clone_from(&play.vector);
         contact.last_given = play.leaves.then_some(play.last);
-        if contact.executed.is_some() && play.executed.is_none() {
-            // It began anew and has lost what it had.
-            self.election.gone.insert(from.0);
-        }
         if let Some(executed) = play.executed {
             (contact.executed, contact.has_said_so) = (Some(executed), true);
             contact.held = contact.held.max(play.held);
@@ -430,7 +453,10 @@ impl<G: Game> Lockstep<G> {
     pub(super) fn has_quorum(&self, now: Time) -> bool {
         let Some(roster) = &self.roster else { return false };
         roster.is_quorum(|identity| {
-            let reached = |contact: &super::contact::Contact| now - contact.reached_at < LEASE;
+            let is_mutant = mutant::is(Mutant::LeaseFromWhatWasHeard);
+            let reached = |contact: &super::contact::Contact| {
+                now - if is_mutant { contact.heard_at } else { contact.reached_at } < LEASE
+            };
             identity == self.identity || self.contacts.get(&identity).is_some_and(reached)
         })
     }

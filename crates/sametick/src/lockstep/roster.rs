@@ -3,10 +3,14 @@
 
 use super::setup::Setup;
 use super::{KEPT_TICKS, MEMBERS_MAX, PLAYERS_MAX, Pace, WATCHERS_MAX};
-use crate::bits::{BitReader, BitWriter};
-use crate::peer::Peer;
-use crate::time::Span;
-use crate::world::{PlayerId, Tick};
+use crate::core::bits::{BitReader, BitWriter};
+use crate::core::mutant::{self, Mutant};
+use crate::core::peer::Peer;
+use crate::core::tick::{PlayerId, Tick};
+use crate::core::time::Span;
+
+/// The tick that a game begins with: the first that a lobby's electors give commands for.
+pub(super) const FIRST: Tick = Tick(1);
 
 /// One who takes part, for one stay: who comes back has a seat anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +48,7 @@ impl Member {
 
 /// When a roster was made: a later epoch's is later than any of an earlier one. Both numbers begin anew after the
 /// greatest, so that no number that somebody names is the last, and a long game does not run out of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Age {
     pub(super) epoch: u16,
     pub(super) version: u16,
@@ -115,19 +119,42 @@ impl Roster {
         self.here().filter(|member| member.plays_from.is_some())
     }
 
+    /// Those who are asked when someone is to lead: who is here, and whose word counted before the electors changed.
+    pub(super) fn asked(&self) -> impl Iterator<Item = &Member> {
+        let is_asked = |member: &&Member| {
+            let is_newest =
+                |other: &Member| other.identity != member.identity || other.seat <= member.seat;
+            let counted = self.before.contains(&member.identity);
+            member.is_here() || (counted && self.members.iter().all(is_newest))
+        };
+        self.members.iter().filter(is_asked)
+    }
+
     /// Whether these are enough to decide for all: more than half, or half with the first among them. While the
     /// electors change, both the old and the new must agree.
     pub(super) fn is_quorum(&self, has: impl Fn(u64) -> bool) -> bool {
+        self.is_quorum_or_all(has, |_| false)
+    }
+
+    /// The same; or nobody is left who could decide otherwise: every elector votes, or has said that it has lost
+    /// all that it knew. Such a one counts for no majority: it may have voted for another before.
+    pub(super) fn is_quorum_or_all(
+        &self,
+        votes: impl Fn(u64) -> bool,
+        has_answered: impl Fn(u64) -> bool,
+    ) -> bool {
         let electors: Vec<u64> = self.electors().map(|elector| elector.identity).collect();
         let is_enough = |electors: &[u64]| {
-            let with = electors.iter().filter(|elector| has(**elector)).count();
-            let has_first = electors.first().is_none_or(|first| has(*first));
+            let with = electors.iter().filter(|elector| votes(**elector)).count();
+            let has_first = electors.first().is_none_or(|first| votes(*first));
             let all = electors.len();
             with * 2 > all
                 || (with * 2 == all && has_first)
                 || (!self.setup.needs_quorum && with > 0)
+                || electors.iter().all(|elector| has_answered(*elector))
         };
-        is_enough(&electors) && (self.before.is_empty() || is_enough(&self.before))
+        let needs_before = !self.before.is_empty() && !mutant::is(Mutant::QuorumOfTheNewRoster);
+        is_enough(&electors) && (!needs_before || is_enough(&self.before))
     }
 
     pub(super) fn pace_at(&self, tick: Tick) -> Pace {
@@ -135,19 +162,29 @@ impl Roster {
         known.or(self.paces.first()).map_or(Pace::first(&self.setup), |(_, pace)| *pace)
     }
 
-    /// Whether somebody can be taken in: nothing dear need be done for who finds all places taken.
-    pub(super) fn has_room(&self, wants_to_play: bool, enters: Tick) -> bool {
+    /// Whether all places of those that play, or of those that watch, are taken.
+    pub(super) fn is_full(&self, wants_to_play: bool) -> bool {
         let alike = self.here().filter(|member| member.wants_to_play == wants_to_play).count();
         let places = if wants_to_play { PLAYERS_MAX } else { WATCHERS_MAX };
-        let has_row = self.members.len() < MEMBERS_MAX || self.oldest_row(enters).is_some();
-        alike < places && has_row && self.next_seat().is_some()
+        alike >= places || self.next_seat().is_none()
     }
 
-    /// The row of somebody who left so long before a tick that its commands are no longer kept.
+    /// Whether somebody can be admitted now. A game that is not full may have no row left for a while, because the
+    /// rows of members that left lately are still needed.
+    pub(super) fn has_room(&self, wants_to_play: bool, enters: Tick) -> bool {
+        let has_row = self.members.len() < MEMBERS_MAX || self.oldest_row(enters).is_some();
+        has_row && !self.is_full(wants_to_play)
+    }
+
+    /// The row of a member that left so long before a tick that its commands are no longer kept, or that never gave
+    /// any. The row of the greatest seat stays, so that no seat is given twice.
     fn oldest_row(&self, tick: Tick) -> Option<usize> {
-        let is_old =
-            |member: &Member| member.leaves_at.is_some_and(|left| left.0 + KEPT_TICKS < tick.0);
-        self.members.iter().position(is_old)
+        let is_old = |member: &Member| {
+            let has_never_played = member.plays_from.is_none();
+            member.leaves_at.is_some_and(|left| left.0 + KEPT_TICKS < tick.0 || has_never_played)
+        };
+        let all_but_newest = self.members.len().saturating_sub(1);
+        self.members.iter().take(all_but_newest).position(is_old)
     }
 
     /// Takes in somebody new, or somebody who comes back and gets its number again.
@@ -219,13 +256,16 @@ impl Roster {
 
     /// Before the game begins: takes out who is gone, as if it had never come.
     pub(super) fn take_out(&mut self, is_gone: impl Fn(&Member) -> bool) {
-        let newest = self.members.last().map(|member| member.seat);
-        self.members.retain_mut(|member| {
-            if member.is_here() && is_gone(member) {
-                member.leaves_at = Some(Tick(0));
+        for member in self.members.iter_mut().filter(|member| member.is_here()) {
+            if is_gone(member) {
+                member.leaves_at = Some(FIRST);
             }
-            member.is_here() || Some(member.seat) == newest
-        });
+        }
+    }
+
+    /// Before the game begins: forgets who is gone, once no vote of theirs counts any more.
+    pub(super) fn forget_gone(&mut self) {
+        self.forget_before(Tick(FIRST.0 + 1));
     }
 
     pub(super) fn write(&self, bits: &mut BitWriter) {

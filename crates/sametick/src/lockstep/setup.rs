@@ -2,9 +2,9 @@
 //! implementation; these choices make the models.
 
 use super::PLAYERS_MAX;
-use crate::alone::TICK_LENGTHS;
-use crate::bits::{BitReader, BitWriter};
-use crate::time::Span;
+use crate::core::bits::{BitReader, BitWriter};
+use crate::core::time::Span;
+use crate::sim::alone::TICK_LENGTHS;
 
 /// Who sends commands to whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

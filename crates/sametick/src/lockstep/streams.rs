@@ -1,6 +1,6 @@
 //! What everyone asked for, tick by tick: the commands of each seat, without gaps. Knows no lines.
 
-use crate::world::Tick;
+use crate::core::tick::Tick;
 use std::collections::{BTreeMap, VecDeque};
 
 /// One seat's commands, from some tick on, without gaps.

@@ -1,7 +1,7 @@
 //! Something long in pieces, each sent until it is there: a world for who joins, or for comparing.
 
 use super::{BLOB_BYTES_MAX, PIECE_BYTES_MAX};
-use crate::time::{Span, Time};
+use crate::core::time::{Span, Time};
 use std::collections::BTreeMap;
 
 /// How many pieces may be under way: at first, at least and at most. More for all that arrive, a little less when one
@@ -29,13 +29,17 @@ pub(super) struct Outgoing {
     repeats: u32,
     /// The next one that is missing is to be sent anew.
     is_missed: bool,
+    /// What was sent before the last loss was noticed. Of that each piece that turns out to be the next one missing is
+    /// lost, too: it is sent anew at once, and not only when that was noticed for itself.
+    doubted: usize,
     sent_at: Time,
 }
 
 impl Outgoing {
     pub(super) fn new(id: u8, bytes: Vec<u8>, now: Time) -> Self {
         let (taken, next, window, repeats) = (0, 0, WINDOW_FIRST, 0);
-        Self { id, bytes, taken, next, window, repeats, is_missed: false, sent_at: now }
+        let (is_missed, doubted) = (false, 0);
+        Self { id, bytes, taken, next, window, repeats, is_missed, doubted, sent_at: now }
     }
 
     fn count(&self) -> usize {
@@ -52,13 +56,14 @@ impl Outgoing {
         if count <= self.taken {
             self.repeats += u32::from(count == self.taken);
             if self.repeats == REPEATS {
-                self.is_missed = true;
+                (self.is_missed, self.doubted) = (true, self.next);
                 self.window = (self.window - self.window / 8).max(WINDOW_MIN);
             }
             return false;
         }
         self.window = (self.window + (count - self.taken).div_ceil(2)).min(WINDOW_MAX);
         (self.taken, self.repeats, self.sent_at) = (count, 0, now);
+        self.is_missed = count < self.doubted;
         true
     }
 
@@ -70,6 +75,7 @@ impl Outgoing {
         }
         if now - self.sent_at >= resend && self.next > self.taken {
             (self.sent_at, self.is_missed, self.repeats) = (now, true, 0);
+            self.doubted = self.next;
             self.window = (self.window / 2).max(WINDOW_MIN);
         }
         let index = if self.is_missed { self.taken } else { self.next };
@@ -133,6 +139,11 @@ mod tests {
 
     /// Sends so many bytes over a line that takes so long each way and loses every so many pieces.
     fn takes(bytes: usize, way: Span, loses_every: usize) -> Span {
+        takes_with(bytes, way, |sent| sent.is_multiple_of(loses_every))
+    }
+
+    /// The same over a line that loses those of the pieces sent that it is said to.
+    fn takes_with(bytes: usize, way: Span, loses: impl Fn(usize) -> bool) -> Span {
         let whole: Vec<u8> = (0..bytes).map(|i| (i / 7) as u8).collect();
         let mut now = Time::ZERO;
         let (mut near, mut far) = (Outgoing::new(3, whole.clone(), now), Incoming::default());
@@ -141,7 +152,7 @@ mod tests {
             assert!(now < Time::from_seconds(600), "it does not end");
             while let Some((index, count, bytes)) = near.next(now, RESEND_MIN.max(way * 3)) {
                 sent += 1;
-                if !usize::is_multiple_of(sent, loses_every) {
+                if !loses(sent) {
                     there.push((now + way, index, count, bytes.to_vec()));
                 }
             }
@@ -165,6 +176,15 @@ mod tests {
         takes(40_000, Span::millis(20), 3);
         takes(0, Span::millis(20), usize::MAX);
         takes(PIECE_BYTES_MAX, Span::millis(20), usize::MAX);
+    }
+
+    #[test]
+    fn each_piece_of_a_burst_that_is_lost_costs_one_round_trip() {
+        let (way, burst) = (Span::millis(100), 12);
+        let whole = takes_with(400_000, way, |_| false);
+        let took = takes_with(400_000, way, |sent| (150..150 + burst).contains(&sent));
+        let most = whole + way * 2 * (burst as u64 + 2);
+        assert!(took <= most, "{took}, without losses {whole}, not {most}");
     }
 
     #[test]

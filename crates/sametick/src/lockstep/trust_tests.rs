@@ -1,13 +1,14 @@
 //! What machines believe of whom: strangers nothing, players no number or tick that would hold all of them up.
 
 use super::player::{ANYONE, Happening, Identity, Lockstep, Role};
-use super::roster::Roster;
+use super::roster::{Age, Member, Roster};
 use super::transfer::Outgoing;
 use super::words::{Play, Word};
 use super::{KEPT_TICKS, MEMBERS_MAX, Setup};
-use crate::peer::Peer;
-use crate::time::{Span, Time};
-use crate::world::{Tick, World};
+use crate::core::peer::Peer;
+use crate::core::tick::{PlayerId, Tick};
+use crate::core::time::{Span, Time};
+use crate::sim::world::World;
 use crate::{Fields, Game, Networked, NoEvent, Turn};
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -417,7 +418,7 @@ fn no_seat_is_given_twice_whoever_is_forgotten() {
     roster.take_out(|member| member.identity == 50);
     assert!(roster.member(50).is_none());
     let second = come(roster, 50, 0);
-    roster.take_out(|_| false);
+    roster.forget_gone();
     assert_eq!(roster.members.len(), 2, "who went before the beginning leaves one row at most");
     let last = roster.members.last_mut().expect("it is in");
     last.leaves_at = Some(Tick(1));
@@ -489,6 +490,84 @@ fn commands_are_taken_from_who_gave_them_unless_one_asked_for_what_is_missing() 
     assert_ne!(table.newest(0), before, "what is missing is handed on");
 }
 
+#[test]
+fn a_late_message_of_a_joiner_does_not_take_it_out_again() {
+    for (name, setup) in Setup::ALL {
+        let mut table = Table::new(setup, 2);
+        table.run(Span::seconds(2));
+        // It was sent before the joiner had the world, and was overtaken.
+        let (now, roster) = (table.now, table.roster(0).clone());
+        let late = Play { executed: None, roster: None, ..Table::play(&roster, Tick(0)) };
+        let machine = table.machine(0);
+        let message = Word::Play(Box::new(late)).write(&machine.layout);
+        machine.receive(now, seat(1), &message);
+        table.check_plays_on(name);
+        assert_eq!(table.roster(0).here().count(), 2, "{name}");
+        assert_eq!(table.machine(0).epoch(), Some(0), "{name}: nobody was elected");
+    }
+}
+
+#[test]
+fn a_leader_refuses_a_rival_however_often_it_calls_and_asks_everyone_anew() {
+    let mut table = Table::new(Setup::FRAME_LOCKED, 3);
+    table.run(Span::seconds(2));
+    let (now, known) = (table.now, table.roster(0).clone());
+    let call = Play { epoch: 18, ..Table::play(&known, Tick(table.tick(2))) };
+    let word = Word::Call { is_promise: false, leaves: false, play: Box::new(call) };
+    for _ in 0..3 {
+        let machine = table.machine(0);
+        let message = word.write(&machine.layout);
+        machine.receive(now, seat(2), &message);
+        assert!(!machine.election.is_open(), "it gave its word to the rival");
+    }
+    table.check_plays_on("after the calls");
+    assert!(table.machine(0).is_leader() && table.roster(0).epoch > 18, "it leads above the rival");
+}
+
+#[test]
+fn commands_that_nobody_holds_any_more_hold_up_nobody() {
+    for (name, setup) in Setup::ALL {
+        let mut table = Table::new(setup, 3);
+        table.run(Span::seconds(2));
+        // A member that left at a tick that has not been stepped, and whose last commands were lost with a leader.
+        let end = Tick(table.tick(0) + 40);
+        for index in 0..3 {
+            let roster = table.roster(index);
+            let one = roster.members[0];
+            let (seat, identity, name) = (7, 77, 77);
+            let (plays_from, leaves_at) = (Some(Tick(1)), Some(end));
+            let member = Member { seat, identity, name, plays_from, leaves_at, ..one };
+            roster.members.push(member);
+        }
+        table.machines[0] = None;
+        table.run(setup.patience + Span::seconds(3));
+        table.check_plays_on(name);
+    }
+}
+
+#[test]
+fn a_door_that_was_named_is_asked_before_another_is_tried() {
+    let (mut now, me) = (Time::from_seconds(1), Identity { session: 2, name: 2 });
+    let mut machine = Lockstep::<Counting>::join(seat(0).1, me, ((), 1), Role::Plays, now);
+    let since = now;
+    // Just before the next door would be tried.
+    let (named, named_at) = (seat(5), since + Span::millis(2_960));
+    let mut asked = Vec::new();
+    while now < named_at + Span::millis(900) {
+        if now == named_at {
+            let word = Word::<Score>::Notice { age: Age::default(), leader: named.0, at: named.1 };
+            machine.receive(now, seat(0), &word.write(&machine.layout));
+        }
+        machine.advance(now);
+        let words = std::iter::from_fn(|| machine.transmit());
+        asked.extend(words.map(|((_, at), _)| (now, at)));
+        now += Span::millis(4);
+    }
+    let later: Vec<Peer> =
+        asked.iter().filter(|(at, _)| *at > named_at).map(|(_, door)| *door).collect();
+    assert!(later.len() > 2 && later.iter().all(|door| *door == named.1), "{later:?}");
+}
+
 /// Asks for more than fits.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Essay {
@@ -520,4 +599,49 @@ impl Game for Talking {
 fn commands_that_do_not_fit_one_message_are_refused_at_once() {
     let me = Identity { session: ANYONE + 1, name: 1 };
     Lockstep::<Talking>::found(Setup::DOOM_1993, me, seat(0).1, ((), 1), Time::ZERO);
+}
+
+#[test]
+fn a_leader_that_calls_an_election_still_sends_the_world_to_a_joiner() {
+    for (name, setup) in Setup::ALL {
+        let mut table = Table::new(setup, 2);
+        table.run(Span::seconds(2));
+        table.join(Role::Plays);
+        // A joiner may be an old elector, whose promise the leader needs, and promises only once it has the world.
+        let later = table.roster(0).epoch + 16;
+        table.machine(0).election.promise(later);
+        table.run(Span::seconds(1));
+        assert!(table.machine(2).worlds.is_some(), "{name}");
+    }
+}
+
+#[test]
+fn a_member_that_left_before_its_first_tick_never_joins_the_world() {
+    for (name, setup) in Setup::ALL {
+        for leaves_before in [0, 20] {
+            let mut table = Table::new(setup, 2);
+            table.run(Span::seconds(2));
+            let first = Tick(table.tick(0) + 40);
+            for index in 0..2 {
+                let roster = table.roster(index);
+                let (seat, identity, name, player) = (7, 77, 77, PlayerId(7));
+                let (plays_from, leaves_at) = (Some(first), Some(Tick(first.0 - leaves_before)));
+                let one = roster.members[0];
+                roster.members.push(Member {
+                    seat,
+                    identity,
+                    name,
+                    player,
+                    plays_from,
+                    leaves_at,
+                    ..one
+                });
+            }
+            table.run(Span::seconds(2));
+            assert!(table.tick(0) > first.0, "{name}: they play on");
+            let events = table.machine(0).take_events();
+            let came = Happening::Came(PlayerId(7), first);
+            assert!(!events.contains(&came), "{name}, {leaves_before} ticks before: {events:?}");
+        }
+    }
 }

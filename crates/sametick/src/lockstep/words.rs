@@ -3,12 +3,12 @@
 
 use super::roster::{Age, Roster};
 use super::{HASHES_MAX, PIECE_BYTES_MAX, STREAMED_TICKS_MAX};
-use crate::bits::{BitReader, BitWriter, Malformed};
-use crate::delta;
-use crate::fields::Networked;
-use crate::peer::Peer;
-use crate::record::Layout;
-use crate::world::Tick;
+use crate::core::bits::{BitReader, BitWriter, Malformed};
+use crate::core::peer::Peer;
+use crate::core::tick::Tick;
+use crate::schema::delta;
+use crate::schema::fields::Networked;
+use crate::schema::record::Layout;
 
 /// The longest message.
 pub const MESSAGE_BYTES_MAX: usize = 1100;
@@ -85,7 +85,7 @@ impl std::fmt::Display for Refusal {
 }
 
 /// What one member tells another, some times a second.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Play<C> {
     pub(super) epoch: u16,
     /// Which roster the speaker has, by the lowest bits.
@@ -114,7 +114,7 @@ pub(super) struct Play<C> {
 }
 
 /// What clocks are compared by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Timing {
     /// The speaker's time in milliseconds, lowest bits.
     pub(super) stamp: u16,

@@ -2,14 +2,15 @@
 //! before, for comparing. Knows no messages.
 
 use super::{HASH_EVERY_TICKS, HASHES_MAX};
-use crate::entities::Layouts;
-use crate::events::{Effect, Effects};
-use crate::fields::Networked;
-use crate::game::{Emitted, Game, Turn};
-use crate::record::{Layout, ROW_WORDS};
-use crate::table::Table;
-use crate::time::Span;
-use crate::world::{PlayerId, Tick, World};
+use crate::core::tick::{PlayerId, Tick};
+use crate::core::time::Span;
+use crate::schema::entities::Layouts;
+use crate::schema::fields::Networked;
+use crate::schema::record::{Layout, ROW_WORDS};
+use crate::schema::table::Table;
+use crate::sim::events::{Effect, Effects};
+use crate::sim::game::{Emitted, Game, Turn};
+use crate::sim::world::World;
 use std::collections::VecDeque;
 
 /// How many worlds are kept: those of a while that is enough for hashes to come and go, and no more than a message
@@ -230,4 +231,4 @@ impl<G: Game> Worlds<G> {
 
 /// Fewer than wait for their turn.
 const TOLD_AT_ONCE: usize = 128;
-const _: () = assert!(TOLD_AT_ONCE < crate::events::HELD_EVENTS_MAX);
+const _: () = assert!(TOLD_AT_ONCE < crate::sim::events::HELD_EVENTS_MAX);

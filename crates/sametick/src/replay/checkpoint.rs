@@ -2,12 +2,13 @@
 //! on without knowing how it came here.
 
 use super::block::BLOCK_BYTES_MAX;
-use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::codec::plain;
-use crate::entities::{Entities, Layouts};
-use crate::sight::{HISTORY_MAX, History};
-use crate::table::Table;
-use crate::world::{Tick, World};
+use crate::core::bits::{BitReader, BitWriter, Malformed};
+use crate::core::tick::Tick;
+use crate::schema::entities::{Entities, Layouts};
+use crate::schema::table::Table;
+use crate::sim::sight::{HISTORY_MAX, History};
+use crate::sim::world::World;
 
 /// The world of a tick.
 pub(crate) struct Checkpoint<E> {

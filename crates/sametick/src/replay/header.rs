@@ -2,16 +2,14 @@
 
 use super::ReplayError;
 use super::block::{self, Kind};
-use crate::alone::TICK_LENGTHS;
-use crate::authority::Trust;
-use crate::bits::{BitReader, BitWriter, Malformed};
-use crate::entities::Layouts;
-use crate::game::Game;
-use crate::rates::Rates;
-use crate::record::{Layout, Precision, mix};
-use crate::rewind::Rewinding;
-use crate::snapshot::Base;
-use crate::time::Span;
+use crate::config::rates::{Base, Rates, Rewinding};
+use crate::core::bits::{BitReader, BitWriter, Malformed};
+use crate::core::time::Span;
+use crate::schema::entities::Layouts;
+use crate::schema::record::{Layout, Precision, mix};
+use crate::sim::alone::TICK_LENGTHS;
+use crate::sim::authority::Trust;
+use crate::sim::game::Game;
 
 /// How long the name of a build can be; what is longer is cut.
 pub const BUILD_BYTES_MAX: usize = 1 << 10;

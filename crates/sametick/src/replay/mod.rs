@@ -30,9 +30,9 @@ pub use recorder::{RECORDING_WAITING_BYTES_MAX, Recording};
 pub use ticks::PLAYERS_MAX;
 pub use verify::{Divergence, Summary, Verification};
 
-use crate::bits::Malformed;
-use crate::time::Span;
-use crate::world::Tick;
+use crate::core::bits::Malformed;
+use crate::core::tick::Tick;
+use crate::core::time::Span;
 use std::fmt;
 
 /// Which format this is; a recording of another is refused.

@@ -5,14 +5,15 @@ use super::checkpoint::{self, Checkpoint};
 use super::header::{self, Header};
 use super::ticks::{Bases, Claimed, Given, Shapes, Stretch};
 use super::{ReplayError, after};
-use crate::authority;
-use crate::bits::BitReader;
-use crate::entities::Layouts;
-use crate::events::Effect;
-use crate::game::{Emitted, Game, Sight, Sights, Turn, Verdict};
-use crate::record::{Layout, Precision};
-use crate::sight::{self, History, Past};
-use crate::world::{PlayerId, Tick, World};
+use crate::core::bits::BitReader;
+use crate::core::tick::{PlayerId, Tick};
+use crate::schema::entities::Layouts;
+use crate::schema::record::{Layout, Precision};
+use crate::sim::authority;
+use crate::sim::events::Effect;
+use crate::sim::game::{Emitted, Game, Sight, Sights, Turn, Verdict};
+use crate::sim::sight::{self, History, Past};
+use crate::sim::world::World;
 
 /// Tick, player and length of a message that was sent.
 pub(crate) const SENT_HEAD_BYTES: usize = 4 + 2 + 2;

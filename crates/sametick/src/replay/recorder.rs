@@ -5,16 +5,17 @@ use super::block::{self, BLOCK_BYTES_MAX, Kind};
 use super::header::{self, Header};
 use super::ticks::{Bases, Saw, Stretch, write_begin, write_end};
 use super::{BLOCK_SPAN, checkpoint};
-use crate::bits::BitWriter;
-use crate::entities::{Entities, Layouts};
-use crate::entity::EntityId;
-use crate::game::{Game, Sight};
-use crate::rates::Rates;
-use crate::record::Layout;
-use crate::sight::History;
-use crate::table::Table;
-use crate::time::Span;
-use crate::world::{PlayerId, Tick, World};
+use crate::config::rates::Rates;
+use crate::core::bits::BitWriter;
+use crate::core::entity::EntityId;
+use crate::core::tick::{PlayerId, Tick};
+use crate::core::time::Span;
+use crate::schema::entities::{Entities, Layouts};
+use crate::schema::record::Layout;
+use crate::schema::table::Table;
+use crate::sim::game::{Game, Sight};
+use crate::sim::sight::History;
+use crate::sim::world::World;
 
 /// How many bytes of a recording wait to be taken. With more its owner has forgotten it, and it ends there.
 pub const RECORDING_WAITING_BYTES_MAX: usize = 64 << 20;

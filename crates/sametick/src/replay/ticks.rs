@@ -1,16 +1,15 @@
 //! What one step was given besides the world, as bits: who came and went, what players asked for, how those who
 //! shot saw the others, and what those who are trusted claimed. Each block of ticks starts from nothing.
 
-use crate::bits::{BitReader, BitWriter, Malformed};
-use crate::delta;
-use crate::entities::Entities;
-use crate::entity::{ENTITY_SLOTS_MAX, EntityId};
-use crate::game::Game;
-use crate::record::{Layout, ROW_WORDS};
-use crate::rewind::{read_others, write_others};
-use crate::sight::Moment;
-use crate::view::Others;
-use crate::world::{PlayerId, Tick};
+use crate::core::bits::{BitReader, BitWriter, Malformed};
+use crate::core::entity::{ENTITY_SLOTS_MAX, EntityId};
+use crate::core::tick::{PlayerId, Tick};
+use crate::schema::delta;
+use crate::schema::entities::Entities;
+use crate::schema::record::{Layout, ROW_WORDS};
+use crate::sim::game::Game;
+use crate::sim::sight::Moment;
+use crate::sim::view::{Others, read_others, write_others};
 use std::collections::BTreeMap;
 
 /// How many players a tick of a recording can name in one list.

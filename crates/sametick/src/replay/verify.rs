@@ -3,8 +3,8 @@
 use super::ReplayError;
 use super::block::Kind;
 use super::playback::Replay;
-use crate::game::Game;
-use crate::world::{PlayerId, Tick};
+use crate::core::tick::{PlayerId, Tick};
+use crate::sim::game::Game;
 use std::collections::BTreeSet;
 use std::fmt;
 

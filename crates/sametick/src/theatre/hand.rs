@@ -1,7 +1,7 @@
 //! What a reader who takes a player's keys asks for, and when: part of what a run follows from, so that it can be
 //! played again.
 
-use crate::time::Span;
+use crate::core::time::Span;
 use std::fmt;
 
 /// The most changes that a hand has: what a link can hold.

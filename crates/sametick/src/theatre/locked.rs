@@ -4,13 +4,14 @@
 use super::party::Party;
 use super::run::{FRAME_MILLIS, Line, SERVER, STEP, Seeded, arrived, packet, peer_of, send};
 use super::{Cargo, Frame, Hand, Keys, PLAYERS_MAX, Pane, Play, Recorded, Setup, Shape, Sum};
-use crate::dice::Dice;
-use crate::entities::Layouts;
+use crate::core::dice::Dice;
+use crate::core::peer::Peer;
+use crate::core::tick::{PlayerId, Tick};
+use crate::core::time::{Span, Time};
 use crate::eventlock::{EventClient, EventRates, EventServer, Requests};
-use crate::game::Game;
-use crate::peer::Peer;
-use crate::time::{Span, Time};
-use crate::world::{PlayerId, Tick, World};
+use crate::schema::entities::Layouts;
+use crate::sim::game::Game;
+use crate::sim::world::World;
 
 struct Guest<G: Requests> {
     client: EventClient<G>,

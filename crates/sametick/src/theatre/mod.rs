@@ -27,8 +27,9 @@ pub use recorded::{
 pub use run::{Running, run};
 pub use scene::{Moment, Poster, Scene};
 
-use crate::game::Game;
-use crate::world::{PlayerId, World};
+use crate::core::tick::PlayerId;
+use crate::sim::game::Game;
+use crate::sim::world::World;
 
 /// The most players of a scene; a page shows two of them and the server.
 pub const PLAYERS_MAX: usize = 8;

@@ -5,14 +5,15 @@ use super::run::{FRAME_MILLIS, STEP, Seeded, Way, arrived, conditions, packet, s
 use super::{
     Cargo, Frame, GOOD_PING, Hand, Keys, PLAYERS_MAX, Pane, Play, Recorded, Setup, Sum, Wire,
 };
-use crate::dice::Dice;
-use crate::entities::Layouts;
-use crate::game::Game;
+use crate::core::dice::Dice;
+use crate::core::peer::Peer;
+use crate::core::tick::PlayerId;
+use crate::core::time::{Span, Time};
 use crate::lockstep::{self, Identity, Lockstep, Mesh, Role};
-use crate::network::{Outage, Pipe, Statistics};
-use crate::peer::Peer;
-use crate::time::{Span, Time};
-use crate::world::{PlayerId, World};
+use crate::schema::entities::Layouts;
+use crate::sim::game::Game;
+use crate::sim::world::World;
+use crate::simnet::network::{Outage, Pipe, Statistics};
 use std::collections::VecDeque;
 
 /// Only what these two send and get is drawn.

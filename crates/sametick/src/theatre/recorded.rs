@@ -1,13 +1,13 @@
 //! What is kept of a scene: every pane of every tick, every packet, every shot; and what can be measured of it.
 
 use super::{Hand, PLAYERS_MAX};
-use crate::entity::EntityId;
+use crate::config::rates::Rates;
+use crate::core::entity::EntityId;
+use crate::core::tick::{PlayerId, Tick};
+use crate::core::time::{Span, Time};
 use crate::lockstep;
-use crate::rates::Rates;
-use crate::record::mix;
-use crate::time::{Span, Time};
-use crate::view::View;
-use crate::world::{PlayerId, Tick};
+use crate::schema::record::mix;
+use crate::sim::view::View;
 use std::ops::Range;
 
 /// What the channel counts with each packet for IP and UDP, whose headers a simulated line does not have.

@@ -4,17 +4,18 @@ use super::party::Party;
 use super::{
     Cargo, Frame, Hand, Keys, PLAYERS_MAX, Packet, Pane, Play, Recorded, Setup, Shot, Sum, Wire,
 };
-use crate::channel;
-use crate::client::Client;
-use crate::dice::Dice;
-use crate::entities::Layouts;
-use crate::game::Game;
-use crate::network::{Conditions, Jitter, Loss, Outage, Pipe, Statistics};
-use crate::peer::Peer;
-use crate::secure::Random;
-use crate::server::Server;
-use crate::time::{Span, Time};
-use crate::world::{PlayerId, World};
+use crate::core::dice::Dice;
+use crate::core::peer::Peer;
+use crate::core::tick::PlayerId;
+use crate::core::time::{Span, Time};
+use crate::schema::entities::Layouts;
+use crate::session::client::Client;
+use crate::session::server::Server;
+use crate::sim::game::Game;
+use crate::sim::world::World;
+use crate::simnet::network::{Conditions, Jitter, Loss, Outage, Pipe, Statistics};
+use crate::transport::channel;
+use crate::transport::secure::Random;
 use std::collections::VecDeque;
 
 pub(super) const STEP: Span = Span::millis(1);

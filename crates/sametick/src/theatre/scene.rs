@@ -2,10 +2,10 @@
 //! shows what it claims.
 
 use super::{Hand, Play, Recorded, Setup, Wire};
+use crate::config::model::Model;
+use crate::core::tick::PlayerId;
+use crate::core::time::Span;
 use crate::lockstep;
-use crate::model::Model;
-use crate::time::Span;
-use crate::world::PlayerId;
 
 /// What is said of a scene before it is played.
 #[derive(Clone, Debug)]

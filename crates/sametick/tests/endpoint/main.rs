@@ -1,6 +1,7 @@
 //! Listener and dialer over a simulated network: joining, talking, rebinding, leaving, coming back.
 #![cfg(feature = "secure")]
 
+mod ids;
 mod pair;
 mod vouched;
 
@@ -98,6 +99,29 @@ fn what_is_said_before_the_server_has_let_us_in_is_said_then() {
     assert!((100..2000).contains(&taken.len()), "as much as a connection takes, and no more");
     pair.run(Span::seconds(10));
     assert_eq!(pair.server_told[1..], taken);
+}
+
+#[test]
+fn what_arrives_is_acknowledged_however_long_a_round_trip_takes() {
+    for (delay_ms, joins_with_ms) in [(550, 550), (700, 700), (1_500, 10), (4_000, 10)] {
+        let mut pair = Pair::new(44);
+        let delay = |ms| Conditions { delay: Span::millis(ms), ..Conditions::PERFECT };
+        pair.set_conditions(delay(joins_with_ms));
+        pair.run_until(|pair| pair.server_told == [Told::Connected]);
+        pair.set_conditions(delay(delay_ms));
+        for number in 0..600_u32 {
+            pair.client.send_unreliable(number, b"a command");
+            pair.run(Span::millis(33));
+        }
+        pair.client.send_reliable(&[7; 5_000]).unwrap();
+        pair.server_send_reliable(&[8; 5_000]);
+        pair.run(Span::millis(4 * delay_ms + 500));
+        assert_eq!(pair.client.backlog_bytes(), 0, "to the server, {delay_ms} ms one way");
+        assert_eq!(pair.server_backlog_bytes(), 0, "to the client, {delay_ms} ms one way");
+        let is_delivered = |told: &&Told| matches!(told, Told::Delivered(_));
+        let delivered = pair.client_told.iter().filter(is_delivered).count();
+        assert!(delivered > 200, "{delivered} of 600 at {delay_ms} ms one way");
+    }
 }
 
 #[test]

@@ -34,15 +34,22 @@ impl From<Event<'_>> for Told {
 }
 
 /// Seeded randomness, for simulations only.
-pub(crate) struct Seeded(Dice);
+pub(crate) struct Seeded {
+    dice: Dice,
+    /// Whether all connection ids are drawn with one salt: nothing else draws two bytes.
+    repeats_salts: bool,
+}
 
 pub(crate) fn seeded(seed: u64) -> Seeded {
-    Seeded(Dice::new(seed, 1))
+    Seeded { dice: Dice::new(seed, 1), repeats_salts: false }
 }
 
 impl Random for Seeded {
     fn fill(&mut self, bytes: &mut [u8]) {
-        self.0.fill(bytes);
+        self.dice.fill(bytes);
+        if self.repeats_salts && bytes.len() == 2 {
+            bytes.fill(7);
+        }
     }
 }
 
@@ -83,6 +90,16 @@ impl Pair {
             server_told: Vec::new(),
             client_told: Vec::new(),
         }
+    }
+
+    /// From now on every connection id is drawn with the same salt.
+    pub(crate) fn repeat_salts(&mut self) {
+        self.random.repeats_salts = true;
+    }
+
+    /// The connection of which the server told last.
+    pub(crate) fn connection(&self) -> Option<ConnectionId> {
+        self.connection
     }
 
     pub(crate) fn set_conditions(&mut self, conditions: Conditions) {
@@ -207,6 +224,12 @@ impl Pair {
         (host, std::mem::replace(&mut self.client, new))
     }
 
+    /// The older client goes on, and the newer one is not heard of again.
+    pub(crate) fn return_to(&mut self, (host, old): (Host, Dialer)) {
+        self.hosts[1] = host;
+        self.client = old;
+    }
+
     /// Runs with the older client too, and shows what that was told in the end.
     pub(crate) fn run_both(
         &mut self,
@@ -239,6 +262,10 @@ impl Pair {
     pub(crate) fn redial_as(&mut self, client_id: u64) {
         let token = ClientToken::open_mode(PROTOCOL, client_id, b"", &mut self.random);
         self.dial(token.expect("a short name"));
+    }
+
+    pub(crate) fn server_backlog_bytes(&self) -> usize {
+        self.server.backlog_bytes(self.connection.expect("a client is here"))
     }
 
     pub(crate) fn server_next_wake(&self) -> Time {

@@ -9,3 +9,4 @@ mod requests;
 mod scenes;
 mod seats;
 mod tanks;
+mod wide;

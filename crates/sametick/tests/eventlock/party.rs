@@ -1,10 +1,13 @@
 //! A server and some clients over a simulated network, in steps of some milliseconds.
 
 use super::tanks::{Entity, Field, Order, Tank, Tanks};
-use sametick::eventlock::{EventClient, EventRates, EventServer, RequestNumber};
+use sametick::eventlock::{EventClient, EventRates, EventServer, RequestNumber, sight_hash};
 use sametick::network::{Conditions, Host, Loss, Network};
 use sametick::secure::{ClientToken, Random};
-use sametick::{Dice, EntityId, PlayerId, Span, Time, World};
+use sametick::{
+    Dice, EntityId, Game, Layouts, OPEN_PROTOCOL, PlayerId, Slots, Span, Tick, Time, World,
+};
+use std::collections::VecDeque;
 
 pub(crate) struct Seeded(pub(crate) Dice);
 
@@ -33,7 +36,16 @@ pub(crate) struct Party {
     pub(crate) bytes: Vec<[u64; 2]>,
     /// How many datagrams it sent to all: each has a seal.
     pub(crate) packets: u64,
+    /// The server's worlds of the last ticks, the newest last.
+    past: VecDeque<World<Entity>>,
+    /// How many of them are kept.
+    pub(crate) past_ticks: usize,
+    /// Until then a client does nothing.
+    pub(crate) frozen_until: Vec<Time>,
 }
+
+/// How many worlds are kept of ticks of 50 ms: those of 10 s, longer than anything is under way.
+const PAST_TICKS: usize = 200;
 
 pub(crate) fn line(ping: u64, loss: f64) -> Conditions {
     Conditions {
@@ -82,6 +94,9 @@ impl Party {
             trace,
             bytes,
             packets: 0,
+            past: VecDeque::new(),
+            past_ticks: PAST_TICKS,
+            frozen_until: vec![Time::ZERO; count],
         }
     }
 
@@ -115,6 +130,12 @@ impl Party {
             }
         }
         self.server.advance(now);
+        let world = self.server.world();
+        if self.past.back().is_none_or(|last| last.tick() != world.tick()) {
+            self.past.push_back(world.clone());
+            let excess = self.past.len().saturating_sub(self.past_ticks);
+            self.past.drain(..excess);
+        }
         while let Some((to, datagram)) = self.server.transmit(now) {
             let host = self.network.host_at(to);
             if let Some(index) = self.hosts.iter().position(|other| Some(*other) == host) {
@@ -128,6 +149,9 @@ impl Party {
         }
         let server = self.network.address(self.server_host);
         for index in 0..self.clients.len() {
+            if self.frozen_until[index] > now {
+                continue;
+            }
             let (local, host) = (self.time_of(index), self.hosts[index]);
             let client = &mut self.clients[index];
             while self.network.receive(now, host, &mut datagram).is_some() {
@@ -169,6 +193,16 @@ impl Party {
         self.knock(index, ticket);
     }
 
+    /// Another process of the player comes: with its ticket, or as the same who once came without any.
+    pub(crate) fn knock_as_before(&mut self, index: usize) {
+        let token = self.clients[index].ticket().cloned().unwrap_or_else(|| {
+            let identity = 1 + index as u64;
+            let token = ClientToken::open_mode(OPEN_PROTOCOL, identity, b"", &mut self.random);
+            token.expect("nothing is attached")
+        });
+        self.knock(index, token);
+    }
+
     fn knock(&mut self, index: usize, token: ClientToken) {
         let (address, now) = (self.network.address(self.server_host), self.time_of(index));
         self.clients[index] = EventClient::new(address, token, self.field, now, &mut self.random);
@@ -182,6 +216,12 @@ impl Party {
             assert_eq!(client.malformed(), 0, "seed {seed}: player {me:?} was told nonsense");
             if let Some(truth) = self.server.hash_told(me, tick) {
                 assert_eq!(hash, truth, "seed {seed}: player {me:?} at {tick:?}");
+                let seen = self.past.iter().find(|world| world.tick() == tick);
+                let seen = seen.map(|world| self.sight(world, me));
+                assert!(
+                    seen.is_none_or(|seen| seen == hash),
+                    "seed {seed}: player {me:?} has at {tick:?} what it may not see"
+                );
                 compared += 1;
             } else {
                 let is_fresh = client.world().is_some_and(World::is_empty);
@@ -192,6 +232,29 @@ impl Party {
             }
         }
         compared
+    }
+
+    /// Whether what a client has is what it might see in some of so many last ticks; the tick of its world may be
+    /// older, where nothing changed.
+    pub(crate) fn is_present(&self, client: usize, ticks: usize) -> bool {
+        let client = &self.clients[client];
+        let (Some(me), Some(world)) = (client.me(), client.world()) else { return false };
+        let layouts = Layouts::of::<Entity>();
+        let has = sight_hash(world, &layouts, Tick(0), |_| true);
+        self.past.iter().rev().take(1 + ticks).any(|world| self.sight_at(world, me, Tick(0)) == has)
+    }
+
+    /// The hash of what a player may see of a world, by the game's rule and by nothing that the server keeps.
+    fn sight(&self, world: &World<Entity>, player: PlayerId) -> u64 {
+        self.sight_at(world, player, world.tick())
+    }
+
+    fn sight_at(&self, world: &World<Entity>, player: PlayerId, tick: Tick) -> u64 {
+        let mut visible = Slots::default();
+        Tanks::relevant(world, &self.field, player, &mut visible);
+        world.all_owned(player).for_each(|(id, _)| visible.insert(id.slot()));
+        let layouts = Layouts::of::<Entity>();
+        sight_hash(world, &layouts, tick, |id| visible.contains(id.slot()))
     }
 
     pub(crate) fn count(&self, player: PlayerId) -> usize {

@@ -116,9 +116,48 @@ impl Networked for Word {
 }
 
 /// A map: its number says where the crates stand.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Map {
     pub(crate) number: u64,
+    pub(crate) goods: Goods,
+}
+
+/// Crates that come while a game goes on, around the middle of the map.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Goods {
+    pub(crate) count: u32,
+    /// How many come in a tick, until all are there.
+    pub(crate) per_tick: u32,
+    /// How many of them go in a tick and are followed by others.
+    pub(crate) replaced_per_tick: u32,
+}
+
+/// Slots below this may be a map's own crates.
+const GOODS_SLOT_MIN: usize = 17;
+
+impl Goods {
+    fn step(&self, world: &mut World<Entity>, tick: u32) {
+        let there = |tick: u32| tick.saturating_mul(self.per_tick).min(self.count);
+        for number in there(tick.saturating_sub(1))..there(tick) {
+            place(world, number);
+        }
+        if self.replaced_per_tick == 0 || there(tick) < self.count {
+            return;
+        }
+        let turns = (self.count / self.replaced_per_tick).max(1);
+        let is_old =
+            |id: &EntityId| id.slot() >= GOODS_SLOT_MIN && id.slot() as u32 % turns == tick % turns;
+        let old: Vec<EntityId> = world.all::<Crate>().map(|(id, _)| id).filter(is_old).collect();
+        for id in old {
+            world.despawn(id);
+            place(world, tick.wrapping_mul(97) + id.slot() as u32);
+        }
+    }
+}
+
+fn place(world: &mut World<Entity>, number: u32) {
+    let [x, y] = [37, 53].map(|step| (number.wrapping_mul(step) % 560) as f32 / 10.0 - 28.0);
+    world.spawn(Crate { x, y, colour: number as u8 });
 }
 
 pub(crate) struct Arena;
@@ -145,6 +184,7 @@ impl Game for Arena {
             run(world, turn, player, wish);
         }
         fly(world, turn);
+        turn.content().goods.step(world, turn.tick().0);
         for (id, painted) in world.all_mut::<Crate>() {
             if turn.dice(id, 1).chance(0.005) {
                 painted.colour = painted.colour.wrapping_add(1);

@@ -4,9 +4,10 @@ use super::arena::{Arena, BANNER, Crate, Entity, Map, Runner, SPLASH, THROW, WHI
 use super::simulation::{Guest, Options};
 use sametick::channel::PAYLOAD_BYTES_MAX;
 use sametick::{
-    CHUNK_SLOTS, Client, Effect, Entities, EntityId, EventKey, Game, Head, Layouts, PlayerId,
-    Precision, Server, ServerEvent, Slots, Span, Table, Time, World,
+    CHUNK_SLOTS, Client, ENTITY_SLOTS_MAX, Effect, Entities, EntityId, EventKey, Game, Head,
+    Layouts, PlayerId, Precision, Server, ServerEvent, Slots, Span, Table, Time, World,
 };
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// So many worlds are remembered: longer than any snapshot is under way.
@@ -57,11 +58,16 @@ struct Session {
     snapshot_tick: u32,
     own_tick: u32,
     shown_tick: u32,
-    /// By tick, what was predicted for it, and the snapshot it was predicted from.
+    /// By tick, what was predicted for it, and the tick of the runner that it was predicted from.
     predicted: BTreeMap<u32, (u32, Runner)>,
+    /// The tick that our own runner in the newest snapshot is of: see [`Ledger::runner_tick`].
+    runner_tick: u32,
+    runner: Option<Runner>,
     started: BTreeMap<EventKey, u8>,
     /// Whether nothing had been whispered to our runner when we first saw it.
     heard_all: Option<bool>,
+    /// The chunks of which this session has shown anyone: a part about each has come.
+    received_chunks: BTreeSet<usize>,
 }
 
 impl Ledger {
@@ -97,7 +103,7 @@ impl Ledger {
             self.meet(self.map, id, entity);
         }
         let mut loaded = World::default();
-        Arena::populate(&Map { number: self.map }, &mut loaded);
+        Arena::populate(&Map { number: self.map, ..Map::default() }, &mut loaded);
         for (id, painted) in loaded.all::<Crate>().chain(world.all::<Crate>()) {
             self.colours.entry((self.map, id)).or_default().insert(painted.colour);
         }
@@ -153,15 +159,23 @@ impl Ledger {
         let mut session = self.sessions.remove(&identity).expect("there is one");
         let tick = snapshot.tick().0;
         assert!(tick >= session.snapshot_tick, "the snapshot went back to {tick}");
-        if tick != session.snapshot_tick {
+        let is_new = tick != session.snapshot_tick;
+        if is_new {
             (session.snapshot_tick, session.snapshot_at) = (tick, now);
-            let is_of_now = self.check_snapshot(options, session.map, me, snapshot);
+            let (map, received) = (session.map, &mut session.received_chunks);
+            let is_of_now = self.check_snapshot(options, map, me, snapshot, received);
             let own = snapshot.owned::<Runner>(me);
             let is_first = own.map(|(_, runner)| runner.whispers == 0);
             session.heard_all = session.heard_all.or(is_first);
             if is_of_now {
                 self.check_prediction(&mut session, me, snapshot);
             }
+        }
+        // The part about our runner may come after another part of the same snapshot.
+        let runner = snapshot.owned::<Runner>(me).map(|(_, runner)| runner);
+        if is_new || runner != session.runner.as_ref() {
+            session.runner_tick = self.runner_tick(&session, me, tick, runner);
+            session.runner = runner.cloned();
         }
         let own = tick + client.ticks_ahead();
         let asked = self.asked.entry((identity, session.map)).or_default();
@@ -174,7 +188,7 @@ impl Ledger {
         assert!(view.tick().0 >= session.shown_tick, "shown time went back");
         session.shown_tick = view.tick().0;
         if let Some((_, runner)) = view.owned::<Runner>(me).filter(|_| own < tick + 40) {
-            session.predicted.insert(view.tick().0, (tick, runner.clone()));
+            session.predicted.insert(view.tick().0, (session.runner_tick, runner.clone()));
         }
         while session.predicted.len() > 200 {
             session.predicted.pop_first();
@@ -199,13 +213,15 @@ impl Ledger {
     }
 
     /// What a client has is what it may see and what the server had: of this very tick or, of slots
-    /// whose part was lost, of one before. Gives whether all of it is of this tick.
+    /// whose part was lost, of one before. The parts of a session's first snapshots may come in any order: until the
+    /// first part about a chunk comes, the client has nobody of it. Gives whether all of it is of this tick.
     fn check_snapshot(
         &mut self,
         options: &Options,
         map: u64,
         me: PlayerId,
         snapshot: &World<Entity>,
+        received_chunks: &mut BTreeSet<usize>,
     ) -> bool {
         let tick = snapshot.tick().0;
         let world = self.worlds.get(&(map, tick)).expect("a snapshot of a tick that was");
@@ -214,7 +230,13 @@ impl Ledger {
         let chunks = chunks.max().map_or(0, |last| last / CHUNK_SLOTS + 1);
         let is_one_part = bits_max(layouts, world, me) <= 8 * PAYLOAD_BYTES_MAX;
         let (mut of_now, mut is_whole) = (0, true);
-        for chunk in 0..chunks {
+        let mut seen = vec![Vec::new(); chunks];
+        for (id, entity) in snapshot.entities() {
+            seen[id.slot() / CHUNK_SLOTS].push((id, entity));
+        }
+        // By tick, what the player might see then: looked up once for all chunks.
+        let views = RefCell::new(BTreeMap::new());
+        for (chunk, seen) in seen.iter().enumerate() {
             let earlier = self.worlds.range((map, 0)..=(map, tick)).rev().map(|(_, world)| world);
             let mut told = earlier.filter_map(|world| {
                 let past = self.worlds.range((map, 0)..(map, world.tick().0)).rev();
@@ -222,12 +244,17 @@ impl Ledger {
                 let was = |id, colour| {
                     self.colours.get(&(map, id)).is_some_and(|all| all.contains(&colour))
                 };
+                let mut views = views.borrow_mut();
+                let visible = views.entry(world.tick().0).or_insert_with(|| view_of(world, me));
+                let allowed = visible.chunks().get(chunk).copied().unwrap_or(0);
                 let view = View { layouts, world, me, is_ample: options.is_ample, was };
-                Some((world.tick().0, view.explains(past, snapshot, chunk)?))
+                Some((world.tick().0, view.explains(past, (snapshot, seen), allowed)?))
             });
             let Some((at, is_exact)) = told.next() else {
-                let seen = snapshot.entities().filter(|(id, _)| id.slot() / CHUNK_SLOTS == chunk);
-                let seen: Vec<_> = seen.collect();
+                if seen.is_empty() && !is_one_part && !received_chunks.contains(&chunk) {
+                    is_whole = false;
+                    continue;
+                }
                 panic!("chunk {chunk} at {tick} is no view of {me:?}: {seen:?}");
             };
             assert!(at == tick || !is_one_part, "chunk {chunk} at {tick} is of {at}");
@@ -237,9 +264,37 @@ impl Ledger {
         assert!(of_now > 0 || chunks == 0, "nothing of the snapshot of {tick} is of {tick}");
         self.counts.snapshots += 1;
         self.counts.whole += u64::from(is_whole);
+        received_chunks.extend(snapshot.entities().map(|(id, _)| id.slot() / CHUNK_SLOTS));
         let met: Vec<_> = snapshot.entities().map(|(id, entity)| (id, entity.clone())).collect();
         met.iter().for_each(|(id, entity)| self.meet(map, *id, entity));
         of_now == chunks
+    }
+
+    /// The tick that our own runner in a snapshot is of. Where a snapshot has several parts and the one about our
+    /// runner was lost, a client predicts from the runner that it had, which is of an earlier snapshot.
+    ///
+    /// A runner may look the same for several ticks; then the first of them is given, which may be too early. No
+    /// prediction is judged wrongly for that: in those ticks no command was executed, so fewer were since the first of
+    /// them than there are ticks, and [`check_prediction`](Ledger::check_prediction) judges only if all were.
+    fn runner_tick(
+        &mut self,
+        session: &Session,
+        me: PlayerId,
+        tick: u32,
+        runner: Option<&Runner>,
+    ) -> u32 {
+        let map = session.map;
+        let layouts = self.layouts.get_or_insert_with(Layouts::of::<Entity>);
+        let is_one_part = |world| bits_max(layouts, world, me) <= 8 * PAYLOAD_BYTES_MAX;
+        let Some(own) = runner.filter(|_| !is_one_part(&self.worlds[&(map, tick)])) else {
+            return tick;
+        };
+        let earlier = self.worlds.range((map, session.runner_tick)..=(map, tick)).rev();
+        let was_so =
+            |world: &World<Entity>| world.owned::<Runner>(me).is_some_and(|(_, then)| then == own);
+        let same = earlier.skip_while(|(_, world)| !was_so(world));
+        let first = same.take_while(|(_, world)| was_so(world)).last();
+        first.map_or(session.runner_tick, |((_, tick), _)| *tick)
     }
 
     /// Where the server executed what was asked for, it says what was predicted.
@@ -278,8 +333,7 @@ impl Ledger {
                     let from = (session.map, key.tick.0.saturating_sub(30));
                     let mut lately = self.worlds.range(from..=(session.map, key.tick.0));
                     let saw = lately.any(|(_, world)| {
-                        world.contains(key.entity)
-                            && view_of(world, me).contains(&key.entity.slot())
+                        world.contains(key.entity) && view_of(world, me).contains(key.entity.slot())
                     });
                     assert!(saw, "{event:?} is not for {me:?}");
                 }
@@ -293,14 +347,15 @@ impl Ledger {
         }
     }
 
-    /// After some quiet everyone is here, in time, and has it all.
+    /// After some quiet everyone is here, in time, and has it all. Gives whether somebody joined too late to have a
+    /// snapshot yet.
     pub(crate) fn check_end(
         &mut self,
         now: Time,
         server: &Server<Arena>,
         guests: &[Guest],
         options: &Options,
-    ) {
+    ) -> bool {
         // One whose ticket was taken and whose answer was damaged knocks again after four seconds.
         let is_in = |guest: &&Guest| guest.client.as_ref().is_some_and(|c| c.me().is_some());
         let guests: Vec<&Guest> = guests.iter().filter(is_in).collect();
@@ -308,19 +363,24 @@ impl Ledger {
         assert_eq!(server.malformed(), 0);
         let whole = Options { is_ample: true, ..options.clone() };
         let length = options.rates.tick_length;
+        let mut is_somebody_late = false;
         for guest in guests {
             let (client, session) = (guest.client.as_ref(), &self.sessions[&guest.identity]);
             let client = client.expect("only those who are in");
             let (me, snapshot) = client.me().zip(client.snapshot()).expect("it plays");
-            let behind = server.world().tick().0 - snapshot.tick().0;
-            assert!(length * u64::from(behind) < Span::millis(300), "{behind} behind");
+            let behind = length * u64::from(server.world().tick().0 - snapshot.tick().0);
+            let age = now - session.began;
+            let delay = options.conditions.delay;
+            if !has_snapshot(delay, age, behind - (delay - ONE_WAY_USUAL)) {
+                is_somebody_late = true;
+                continue;
+            }
             let (_, runner) = server.world().owned::<Runner>(me).expect("its runner is there");
             let second = (Span::seconds(1).as_micros() / length.as_micros()) as u32;
             let earlier = &self.worlds[&(self.map, server.world().tick().0 - second)];
             // A handshake that had to be repeated may have let us in only just now.
             let Some((_, before)) = earlier.owned::<Runner>(me) else { continue };
             let guessed = runner.guessed - before.guessed;
-            let age = now - session.began;
             // The second that is judged must lie within the session.
             let is_settled = age > Span::seconds(1);
             assert!(
@@ -341,9 +401,26 @@ impl Ledger {
             }
             let (map, snapshot) = (session.map, snapshot.clone());
             assert_eq!(map, self.map, "everyone plays the same");
-            self.check_snapshot(&whole, map, me, &snapshot);
+            // By now a part about every chunk has come.
+            let mut received = (0..ENTITY_SLOTS_MAX / CHUNK_SLOTS).collect();
+            self.check_snapshot(&whole, map, me, &snapshot, &mut received);
         }
+        is_somebody_late
     }
+}
+
+/// At the end of a run no client's newest snapshot is older than this.
+pub(crate) const BEHIND_MAX: Span = Span::millis(300);
+/// Over links of up to so much one way; what a link takes longer, a snapshot may be older.
+const ONE_WAY_USUAL: Span = Span::millis(100);
+
+/// Whether a client has a recent snapshot; panics if it has none and should. A client whose handshake was repeated may
+/// have joined moments before the end, and its first snapshot is still in flight.
+fn has_snapshot(one_way: Span, session_age: Span, behind: Span) -> bool {
+    let is_recent = behind < BEHIND_MAX;
+    let is_due = session_age > one_way + BEHIND_MAX;
+    assert!(is_recent || !is_due, "{behind} behind, {session_age} after the session began");
+    is_recent
 }
 
 /// What the server had for a player at a tick.
@@ -363,17 +440,15 @@ impl<F: Fn(EntityId, u8) -> bool> View<'_, F> {
     fn explains<'w>(
         &self,
         past: impl Iterator<Item = &'w World<Entity>> + Clone,
-        snapshot: &World<Entity>,
-        chunk: usize,
+        (snapshot, seen): (&World<Entity>, &[(EntityId, &Entity)]),
+        allowed: u32,
     ) -> Option<bool> {
         let Self { layouts, world, me, is_ample, ref was } = *self;
-        let is_here = |slot: usize| slot / CHUNK_SLOTS == chunk;
-        let allowed: BTreeSet<usize> =
-            view_of(world, me).into_iter().filter(|slot| is_here(*slot)).collect();
         let (mut count, mut is_exact) = (0, true);
-        for (id, entity) in snapshot.entities().filter(|(id, _)| is_here(id.slot())) {
+        for (id, entity) in seen.iter().copied() {
             let is_own = world.owner(id) == Some(me);
-            if !allowed.contains(&id.slot()) || (snapshot.owner(id) == Some(me)) != is_own {
+            let is_allowed = allowed >> (id.slot() % CHUNK_SLOTS) & 1 != 0;
+            if !is_allowed || (snapshot.owner(id) == Some(me)) != is_own {
                 return None;
             }
             let precision = if is_own { Precision::State } else { Precision::Shown };
@@ -393,7 +468,7 @@ impl<F: Fn(EntityId, u8) -> bool> View<'_, F> {
             }
             (count, is_exact) = (count + 1, is_exact && is_now);
         }
-        let is_complete = count == allowed.len();
+        let is_complete = count == allowed.count_ones();
         (is_complete || !is_ample).then_some(is_exact && is_complete)
     }
 }
@@ -405,7 +480,7 @@ fn bits_max(layouts: &Layouts, world: &World<Entity>, me: PlayerId) -> usize {
     const NAME_BITS: usize = 28;
     let visible = view_of(world, me);
     let chunks = world.entities().map(|(id, _)| id.slot() / CHUNK_SLOTS + 1).max().unwrap_or(0);
-    let seen = world.entities().filter(|(id, _)| visible.contains(&id.slot()));
+    let seen = world.entities().filter(|(id, _)| visible.contains(id.slot()));
     let entity = |(_, entity): (EntityId, &Entity)| {
         let words = layouts.state[usize::from(entity.kind())].words();
         NAME_BITS + words.iter().map(|word| 1 + word.bits as usize).sum::<usize>()
@@ -414,14 +489,120 @@ fn bits_max(layouts: &Layouts, world: &World<Entity>, me: PlayerId) -> usize {
 }
 
 /// The slots that a player may know of.
-fn view_of(world: &World<Entity>, viewer: PlayerId) -> BTreeSet<usize> {
+fn view_of(world: &World<Entity>, viewer: PlayerId) -> Slots {
     let mut visible = Slots::default();
-    Arena::relevant(world, &Map { number: 0 }, viewer, &mut visible);
-    visible.iter().collect()
+    Arena::relevant(world, &Map::default(), viewer, &mut visible);
+    visible
 }
 
 fn record(layouts: &Layouts, precision: Precision, id: EntityId, entity: &Entity) -> Vec<u32> {
     let (mut table, layouts) = (Table::default(), layouts.at(precision));
+    // In the first slot: a table is as long as its last.
+    let id = EntityId::new(0, id.generation()).expect("the first slot is lawful");
     entity.clone().gather(layouts, Head { id, kind: entity.kind() }, &mut table);
     table.record(id.slot(), &layouts[usize::from(entity.kind())]).to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::arena::Stone;
+    use super::*;
+
+    #[test]
+    fn a_client_that_joined_moments_before_the_end_may_have_no_snapshot() {
+        let [one_way, run] = [Span::millis(100), Span::seconds(20)];
+        assert!(!has_snapshot(one_way, Span::millis(400), run));
+        assert!(has_snapshot(one_way, Span::millis(400), Span::millis(299)));
+        // Its client joined 16 ms before the end: too late for a snapshot, which comes when the run goes on.
+        super::super::simulation::run(
+            &Options::narrow(10_775_061_397_595, 20),
+            &sametick_seeds::Script::all(),
+        );
+    }
+
+    #[test]
+    #[should_panic(expected = "behind")]
+    fn a_client_that_joined_half_a_second_before_the_end_has_a_snapshot() {
+        has_snapshot(Span::millis(100), Span::millis(500), Span::seconds(20));
+    }
+
+    /// Seed 90,006,295: the part about our runner was lost, and since the one before it the server had guessed a
+    /// command.
+    #[test]
+    fn a_client_predicts_from_the_runner_that_it_has_when_a_newer_one_was_lost() {
+        let runner = |executed| Runner { executed, ..Runner::default() };
+        let mut ledger = Ledger::default();
+        for (tick, executed) in [(1, 6), (2, 7), (3, 8), (4, 8), (5, 9)] {
+            let mut world = world();
+            *world.owned_mut::<Runner>(ME).expect("it is there").1 = runner(executed);
+            ledger.worlds.insert((0, tick), world);
+        }
+        let mut session = Session::default();
+        // Of each snapshot: its tick, what is executed of the runner in it, and the tick that this runner is of.
+        for (tick, executed, of) in
+            [(2, 7, 2), (3, 7, 2), (4, 7, 2), (4, 8, 3), (5, 8, 3), (5, 9, 5)]
+        {
+            session.runner_tick = ledger.runner_tick(&session, ME, tick, Some(&runner(executed)));
+            assert_eq!(session.runner_tick, of, "{executed} executed in the snapshot of {tick}");
+        }
+        super::super::simulation::run(
+            &Options::expand(90_006_295, 20),
+            &sametick_seeds::Script::all(),
+        );
+    }
+
+    const ME: PlayerId = PlayerId(2);
+    /// Two parts at least, four chunks.
+    const STONES: usize = 100;
+
+    /// What the server had: a runner of ours in the first chunk, and stones around it.
+    fn world() -> World<Entity> {
+        let mut world = World::default();
+        world.spawn_owned(ME, Runner::default());
+        (0..STONES).for_each(|_| _ = world.spawn(Stone::default()));
+        world
+    }
+
+    /// The world without the entities of some chunks.
+    fn without(world: &World<Entity>, is_gone: impl Fn(usize) -> bool) -> World<Entity> {
+        let mut rest = world.clone();
+        for (id, _) in world.entities().filter(|(id, _)| is_gone(id.slot() / CHUNK_SLOTS)) {
+            rest.despawn(id);
+        }
+        rest
+    }
+
+    /// Shows snapshots to one session, one after the other.
+    fn check(snapshots: &[World<Entity>]) {
+        let mut ledger = Ledger::default();
+        ledger.worlds.insert((0, 0), world());
+        let (options, mut received) = (Options::expand(5_000_171, 20), BTreeSet::new());
+        assert!(options.is_ample);
+        for snapshot in snapshots {
+            ledger.check_snapshot(&options, 0, ME, snapshot, &mut received);
+        }
+    }
+
+    #[test]
+    fn a_new_session_may_receive_the_last_part_of_its_first_snapshot_first() {
+        let world = world();
+        check(&[without(&world, |chunk| chunk < 3), without(&world, |chunk| chunk == 1), world]);
+    }
+
+    #[test]
+    #[should_panic(expected = "chunk 0 at 0 is no view of PlayerId(2)")]
+    fn a_chunk_that_was_received_never_vanishes() {
+        let world = world();
+        check(&[world.clone(), without(&world, |chunk| chunk == 0)]);
+    }
+
+    #[test]
+    #[should_panic(expected = "chunk 0 at 0 is no view of PlayerId(2)")]
+    fn a_chunk_of_a_new_session_comes_whole_or_not_at_all() {
+        let world = world();
+        let half = world.entities().map(|(id, _)| id).filter(|id| id.slot() < 10);
+        let mut snapshot = world.clone();
+        half.collect::<Vec<_>>().into_iter().for_each(|id| _ = snapshot.despawn(id));
+        check(&[snapshot]);
+    }
 }

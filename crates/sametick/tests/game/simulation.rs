@@ -2,10 +2,11 @@
 //! other addresses and other maps. What must hold is checked in `ledger.rs`.
 
 use super::Seeded;
-use super::arena::{Arena, Map, Wish, Word};
-use super::ledger::Ledger;
+use super::arena::{Arena, Goods, Map, Wish, Word};
+use super::ledger::{BEHIND_MAX, Ledger};
+use crate::gated::gated;
+use sametick::Wire;
 use sametick::channel::{RateLimits, Settings};
-use sametick::codec::Wire;
 use sametick::codec::compact::Tables;
 use sametick::codec::compact::train::train_streams;
 use sametick::endpoint::ListenerConfig;
@@ -14,6 +15,7 @@ use sametick::secure::{ClientToken, GateConfig, Past, TokenKey};
 use sametick::{
     Base, Client, ClientEvent, Dice, Interpolation, Others, Rates, Server, Span, Time, View,
 };
+use sametick_seeds::Script;
 use std::sync::Arc;
 
 const STEP: Span = Span::millis(2);
@@ -22,6 +24,9 @@ const CALM: Span = Span::seconds(4);
 const PROTOCOL: u64 = 7;
 /// How often a guest looks at its screen, in steps.
 const LOOKS_EVERY: u32 = 5;
+
+/// A world of more goods takes several parts, and more than may be sent at once.
+const SMALL_WORLD: u32 = 60;
 
 /// How likely it is in a step that the server takes other tables.
 const TABLES_CHANGE: f64 = 0.001;
@@ -41,10 +46,48 @@ pub(crate) struct Options {
     pub(crate) is_compact: bool,
     /// Whether its rules foresee for them.
     pub(crate) foresees: bool,
+    /// What comes into the world while the game goes on.
+    pub(crate) goods: Goods,
+    pub(crate) connections_max: usize,
+    pub(crate) floor_bytes_per_second: u32,
+    /// How long lines are good and players quiet at the end.
+    pub(crate) calm: Span,
 }
 
 impl Options {
+    /// Seeds from [`WIDE_FROM`](sametick_seeds::WIDE_FROM) on draw other worlds, players and links besides.
     pub(crate) fn expand(seed: u64, seconds: u64) -> Self {
+        let options = Self::narrow(seed, seconds);
+        if sametick_seeds::is_wide(seed) { options.widened() } else { options }
+    }
+
+    /// Worlds of up to 3,900 crates that come and go, up to 16 players, up to half a second there and back. Most draws
+    /// are small: a world of thousands takes seconds to check.
+    fn widened(mut self) -> Self {
+        let mut dice = Dice::new(self.seed, 11);
+        let sizes = [0, 0, 60, 60, 300, 300, 300, 1_000, 1_000, 3_900];
+        let most = sizes[dice.below(sizes.len() as u64) as usize];
+        let count = dice.below(most + 1) as u32;
+        let per_tick = [1, 7, 50, 4_096][dice.below(4) as usize];
+        let replaced_per_tick = [0, 0, 1, 4][dice.below(4) as usize];
+        self.goods = Goods { count, per_tick, replaced_per_tick };
+        let players = if count > 300 { [2, 2, 3, 4] } else { [2, 4, 8, 16] };
+        self.guests = players[dice.below(4) as usize];
+        self.connections_max = 64;
+        let delays = [0, 5, 20, 60, 120, 250];
+        self.conditions.delay = Span::millis(delays[dice.below(6) as usize]);
+        if count > SMALL_WORLD {
+            // It does not always fit what may be sent, whatever the floor is; and it takes the common baseline: with
+            // the others everything that was not acknowledged in time is sent again, and a large world never arrives.
+            (self.is_ample, self.rates.base) = (false, Base::Common);
+            // At the floor it takes seconds until the rate has grown again, and then some more.
+            self.calm = Span::seconds(8);
+        }
+        self
+    }
+
+    /// What seeds below draw, and drew always.
+    pub(crate) fn narrow(seed: u64, seconds: u64) -> Self {
         let mut dice = Dice::new(seed, 1);
         let mut pick = |from: [f64; 3]| from[dice.below(3) as usize];
         let conditions = Conditions {
@@ -72,6 +115,10 @@ impl Options {
             map_changes: seed % 4 != 1,
             is_compact: seed % 8 < 4,
             foresees: seed % 16 < 8,
+            goods: Goods::default(),
+            connections_max: 16,
+            floor_bytes_per_second: if seed.is_multiple_of(3) { 2_000 } else { 250_000 },
+            calm: CALM,
         }
     }
 }
@@ -104,15 +151,16 @@ struct Play {
     tables: [Arc<Tables>; 2],
     brought: Arc<Tables>,
     ledger: Ledger,
+    script: Script,
 }
 
 /// Plays one seed to its end; panics where something does not hold.
-pub(crate) fn run(options: &Options) -> Ledger {
-    let mut play = Play::new(options.clone());
+pub(crate) fn run(options: &Options, script: &Script) -> Ledger {
+    let mut play = Play::new(options.clone(), script.clone());
     let end = Time::ZERO + Span::seconds(options.seconds);
     while play.now < end {
-        let is_calm = play.now + CALM >= end;
-        if is_calm && play.now + CALM < end + STEP {
+        let is_calm = play.now + options.calm >= end;
+        if is_calm && play.now + options.calm < end + STEP {
             play.calm_down();
         }
         if !is_calm {
@@ -121,29 +169,40 @@ pub(crate) fn run(options: &Options) -> Ledger {
         play.step(is_calm);
         play.now += STEP;
     }
-    play.ledger.check_end(play.now, &play.server, &play.guests, options);
+    if play.ledger.check_end(play.now, &play.server, &play.guests, options) {
+        // Somebody joined moments before the end. Its first snapshot must come all the same.
+        let due = play.now + options.conditions.delay + BEHIND_MAX + STEP;
+        while play.now <= due {
+            play.step(true);
+            play.now += STEP;
+        }
+        play.ledger.check_end(play.now, &play.server, &play.guests, options);
+    }
+    script.lasted(play.now.as_seconds_f64());
     play.ledger
 }
 
 impl Play {
-    fn new(options: Options) -> Self {
+    fn new(options: Options, script: Script) -> Self {
         let mut random = Seeded(Dice::new(options.seed, 2));
         let mut network = Network::new(options.seed);
-        network.set_default_conditions(options.conditions.clone());
+        network.set_default_conditions(gated(&script, options.conditions.clone()));
         let server_host = network.add_host();
-        let floor = if options.is_ample { 250_000 } else { 2_000 };
         let ticket_key = TokenKey::generate(&mut random);
         let past = Past::Unknown { started_unix_seconds: 0 };
         let config = ListenerConfig {
             gate: GateConfig::new(PROTOCOL, TokenKey::PUBLISHED, ticket_key, past),
             channel: Settings {
-                rate: RateLimits { floor_bytes_per_second: floor, ..RateLimits::default() },
+                rate: RateLimits {
+                    floor_bytes_per_second: options.floor_bytes_per_second,
+                    ..RateLimits::default()
+                },
                 ..Settings::default()
             },
-            connections_max: 16,
+            connections_max: options.connections_max,
             unix_seconds_at_zero: 0,
         };
-        let map = Map { number: 0 };
+        let map = Map { number: 0, goods: options.goods };
         let (seed, rates) = (options.seed, options.rates);
         let mut server = Server::new(config, map, seed, rates, Time::ZERO, &mut random);
         let tables = both_tables();
@@ -185,34 +244,50 @@ impl Play {
             tables,
             brought,
             ledger,
+            script,
         }
     }
 
     /// What chance does to the players and their lines.
     fn act(&mut self) {
-        let now = self.now;
-        if self.options.map_changes && self.dice.chance(0.000_3) {
+        let (now, script) = (self.now, &self.script);
+        if self.options.map_changes
+            && self.dice.chance(0.000_3)
+            && script.allows("map", now, || format!("{} follows", self.map + 1))
+        {
             self.map += 1;
-            self.server.change(now, Map { number: self.map }, self.options.seed + self.map);
+            let map = Map { number: self.map, goods: self.options.goods };
+            self.server.change(now, map, self.options.seed + self.map);
             self.ledger.change(self.map);
         }
         if self.options.is_compact && self.dice.chance(TABLES_CHANGE) {
             // Every second time at once back again: what waits was coded with the first.
-            for _ in 0..1 + self.dice.below(2) {
-                self.tables.reverse();
-                self.server.use_tables(Arc::clone(&self.tables[0])).expect("they are of this game");
+            let times = 1 + self.dice.below(2);
+            if script.allows("tables", now, || format!("change {times} times")) {
+                for _ in 0..times {
+                    self.tables.reverse();
+                    let tables = Arc::clone(&self.tables[0]);
+                    self.server.use_tables(tables).expect("they are of this game");
+                }
             }
         }
         for guest in &mut self.guests {
-            if self.dice.chance(0.000_3) {
+            let identity = guest.identity;
+            if self.dice.chance(0.000_3)
+                && script.allows("rebind", now, || format!("{identity} moves to another address"))
+            {
                 self.network.rebind(now, guest.host);
             }
             if guest.client.is_some() && self.dice.chance(0.000_2) {
-                if self.dice.chance(0.5) {
-                    guest.say_goodbye(now, &mut self.network, self.server_host);
+                let (says_goodbye, away) = (self.dice.chance(0.5), self.dice.below(6_000));
+                let how = if says_goodbye { "leaves" } else { "vanishes" };
+                if script.allows("leave", now, || format!("{identity} {how} for {away} ms")) {
+                    if says_goodbye {
+                        guest.say_goodbye(now, &mut self.network, self.server_host);
+                    }
+                    guest.client = None;
+                    guest.back_at = now + Span::millis(away);
                 }
-                guest.client = None;
-                guest.back_at = now + Span::millis(self.dice.below(6_000));
             }
             if self.dice.chance(0.01) {
                 let aim = self.dice.unit() as f32 * 6.0 - 3.0;
@@ -256,7 +331,8 @@ impl Play {
         let server = self.network.address(self.server_host);
         let guest = &mut self.guests[index];
         if guest.client.is_none() && now >= guest.back_at {
-            guest.knock(now, server, self.map, &self.brought, &mut self.random);
+            let map = Map { number: self.map, goods: self.options.goods };
+            guest.knock(now, server, map, &self.brought, &mut self.random);
         }
         while self.network.receive(now, guest.host, &mut datagram).is_some() {
             if let Some(client) = &mut guest.client {
@@ -269,7 +345,7 @@ impl Play {
         client.advance(now);
         if let Some((_, map)) = guest.load_at.take_if(|(at, _)| *at <= now) {
             guest.map = map;
-            client.load(now, Map { number: map });
+            client.load(now, Map { number: map, goods: self.options.goods });
         }
         for event in client.take_events() {
             match event {
@@ -330,15 +406,15 @@ impl Guest {
         &mut self,
         now: Time,
         server: sametick::Peer,
-        map: u64,
+        map: Map,
         tables: &Arc<Tables>,
         random: &mut Seeded,
     ) {
         let fresh = ClientToken::open_mode(PROTOCOL, self.identity, b"", random);
         let fresh = fresh.expect("nothing is attached");
         let token = self.ticket.take().unwrap_or(fresh);
-        (self.map, self.load_at) = (map, None);
-        let client = Client::new(server, token, Map { number: map }, self.view, now, random);
+        (self.map, self.load_at) = (map.number, None);
+        let client = Client::new(server, token, map, self.view, now, random);
         self.client = Some(match self.identity {
             101 => client.plain_only(),
             102 => client,

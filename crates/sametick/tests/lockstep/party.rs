@@ -6,6 +6,7 @@ use sametick::lockstep::{Happening, Identity, Lockstep, Role, Setup};
 use sametick::network::{Conditions, Host, Network};
 use sametick::{Dice, Effect, Game, PlayerId, Span, Tick, Time};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 pub(crate) const BUILD: u64 = 7;
 
@@ -18,6 +19,7 @@ pub(crate) type Mind<G> = fn(&Lockstep<G>, &mut Dice, Time) -> <G as Game>::Comm
 pub(crate) struct Machine<G: Game> {
     pub(crate) host: Host,
     pub(crate) identity: u64,
+    pub(crate) role: Role,
     /// None while it is dark.
     pub(crate) lockstep: Option<Lockstep<G>>,
     pub(crate) frozen_until: Time,
@@ -75,12 +77,22 @@ impl<G: Game<Content: Clone>> Party<G> {
 
     /// Somebody comes; the first founds the game.
     pub(crate) fn add(&mut self, role: Role) {
+        self.add_by(role, None);
+    }
+
+    /// Somebody comes, and asks this machine.
+    pub(crate) fn add_at(&mut self, role: Role, door: usize) {
+        self.add_by(role, Some(door));
+    }
+
+    fn add_by(&mut self, role: Role, door: Option<usize>) {
         let (index, host) = (self.machines.len(), self.network.add_host());
         let identity = 100 + index as u64;
-        let lockstep = self.begin(index, host, identity, role);
+        let lockstep = self.begin((index, host, identity), role, door);
         self.machines.push(Machine {
             host,
             identity,
+            role,
             lockstep: Some(lockstep),
             frozen_until: Time::ZERO,
             events: Vec::new(),
@@ -93,7 +105,12 @@ impl<G: Game<Content: Clone>> Party<G> {
         });
     }
 
-    fn begin(&self, index: usize, host: Host, identity: u64, role: Role) -> Lockstep<G> {
+    fn begin(
+        &self,
+        (index, host, identity): (usize, Host, u64),
+        role: Role,
+        door: Option<usize>,
+    ) -> Lockstep<G> {
         let (content, at) = (self.content.clone(), self.network.address(host));
         if index == 0 && self.machines.is_empty() {
             let now = self.network.clock(host).local(self.now);
@@ -106,7 +123,8 @@ impl<G: Game<Content: Clone>> Party<G> {
             machine.lockstep.as_ref().and_then(|lockstep| Some(lockstep.world()?.tick()))
         };
         let alive = others.max_by_key(tick);
-        let door = self.network.address(alive.unwrap_or(&self.machines[0]).host);
+        let door = door.map(|door| &self.machines[door]).or(alive);
+        let door = self.network.address(door.unwrap_or(&self.machines[0]).host);
         let now = self.network.clock(host).local(self.now);
         let me = Identity { session: identity, name: index as u64 };
         Lockstep::join(door, me, (content, BUILD), role, now)
@@ -114,9 +132,39 @@ impl<G: Game<Content: Clone>> Party<G> {
 
     /// A machine goes dark without a word.
     pub(crate) fn kill(&mut self, index: usize) {
+        // Who has no world is in no epoch, whatever it has heard of.
+        let epoch = |machine: &Machine<G>| {
+            machine.lockstep.as_ref().filter(|lockstep| lockstep.world().is_some())?.epoch()
+        };
+        let own = epoch(&self.machines[index]);
+        let mut others = self.machines.iter().enumerate().filter(|(other, _)| *other != index);
+        // The first of two decides alone, for as long as it likes and in the epoch of the other.
+        let decides_alone = |lockstep: &Lockstep<G>| {
+            let players = lockstep.players();
+            players.len() <= 2 && players.first().copied() == lockstep.me()
+        };
+        let plays = |machine: &Machine<G>| machine.role == Role::Plays;
+        let is_alone = !others.any(|(_, machine)| plays(machine) && epoch(machine) == own)
+            || self.machines[index].lockstep.as_ref().is_some_and(decides_alone);
         self.machines[index].lockstep = None;
-        // What it knew is lost; if it was alone with it, it never was.
-        self.machines[index].checked = Tick(0);
+        if is_alone {
+            // What it knew is lost; if it was alone with it, it never was. A player that is a quorum by itself may
+            // have gone on alone for long, and from a tick that another had stepped with it. A watcher may have seen
+            // that. It decides nothing, so the players that are left go on from what they know, and what only the
+            // dead player and watchers have stepped never was either.
+            let plays = |who: usize| self.machines[who].role == Role::Plays;
+            for known in self.ledger.values_mut() {
+                let is_lost = |(who, _): &&(usize, u32)| *who == index;
+                let lost = known.iter().filter(is_lost).filter(|(who, _)| plays(*who));
+                let lost: Vec<u32> = lost.map(|(_, hash)| *hash).collect();
+                let others = known.iter().filter(|(who, _)| *who != index && plays(*who));
+                let shared: Vec<u32> = others.map(|(_, hash)| *hash).collect();
+                known.retain(|(who, hash)| {
+                    let is_lost = *who == index || (!plays(*who) && lost.contains(hash));
+                    !is_lost || shared.contains(hash)
+                });
+            }
+        }
         self.disown(index);
     }
 
@@ -124,7 +172,7 @@ impl<G: Game<Content: Clone>> Party<G> {
     pub(crate) fn revive(&mut self, index: usize) {
         self.machines[index].identity += 1000;
         let (host, identity) = (self.machines[index].host, self.machines[index].identity);
-        let lockstep = self.begin(index, host, identity, Role::Plays);
+        let lockstep = self.begin((index, host, identity), self.machines[index].role, None);
         let machine = &mut self.machines[index];
         (machine.lockstep, machine.checked) = (Some(lockstep), Tick(0));
         machine.stepped_at = self.now;
@@ -140,6 +188,17 @@ impl<G: Game<Content: Clone>> Party<G> {
             self.turn();
             each(self);
             self.now += self.step;
+        }
+    }
+
+    /// Slow hosts: each that has just been called is not called again for a pause that is drawn.
+    pub(crate) fn slow_down(&mut self, hosts: &[usize], pause_ms: &Range<u64>, dice: &mut Dice) {
+        for host in hosts {
+            let machine = &mut self.machines[*host];
+            if machine.frozen_until <= self.now {
+                let pause = pause_ms.start + dice.below(pause_ms.end - pause_ms.start);
+                machine.frozen_until = self.now + Span::millis(pause);
+            }
         }
     }
 
@@ -269,6 +328,11 @@ impl<G: Game<Content: Clone>> Party<G> {
 
 /// Walks about and shouts.
 pub(crate) fn wander(_: &Lockstep<Tag>, dice: &mut Dice, now: Time) -> Wish {
+    stroll(dice, now)
+}
+
+/// The same in any game.
+pub(crate) fn stroll(dice: &mut Dice, now: Time) -> Wish {
     let turn = (now - Time::ZERO).as_micros() / 300_000;
     Wish { aim: turn as f32, walk: dice.chance(0.8), shout: dice.chance(0.05), stamp: 0 }
 }

@@ -147,6 +147,26 @@ fn a_client_knocks_ever_more_slowly_and_gives_up_in_time() {
 }
 
 #[test]
+fn even_hellos_cost_600_ms_for_three_lost_ones_and_grow_apart_after_their_time() {
+    let mut server = Server::new(1);
+    let mut random = Seeded::new(2);
+    let knock = Knock::new(token(17, &mut random), millis(0), &mut random);
+    let mut knock = knock.evenly_until(millis(2_000));
+    let hello = knock.transmit(millis(0)).expect("the first is due at once");
+    let retry = server.retry(peer(1), &hello);
+    // The cookie arrives after 100 ms; all that follows is lost.
+    assert!(knock.receive(millis(100), &retry).is_none());
+    let (mut sent_at, mut now) = (Vec::new(), millis(100));
+    while !knock.timed_out(now) {
+        sent_at.extend(knock.transmit(now).map(|_| now.as_micros() / 1000));
+        assert!(knock.transmit(now).is_none(), "once is enough");
+        now = knock.next_wake().expect("it is not over");
+    }
+    let even: Vec<u64> = (100..=2_100).step_by(200).collect();
+    assert_eq!(sent_at, [even, vec![2_300, 2_700, 3_500, 4_500]].concat());
+}
+
+#[test]
 fn junk_and_forgeries_do_not_disturb_a_client() {
     let mut server = Server::new(1);
     let mut chance = Seeded::new(3);

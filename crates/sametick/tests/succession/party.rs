@@ -2,7 +2,7 @@
 
 use super::scores::{Scores, Wish};
 use sametick::network::{Conditions, Host, Jitter, Loss, Network};
-use sametick::secure::Random;
+use sametick::secure::{ClientToken, Random};
 use sametick::{Client, Dice, Hosted, HostedConfig, PlayerId, Rates, Span, Time, View};
 
 const STEP: Span = Span::millis(4);
@@ -53,14 +53,24 @@ pub(crate) fn ordinary() -> Conditions {
 impl Party {
     /// The first of them is the host.
     pub(crate) fn new(seed: u64, count: usize) -> Self {
+        Self::over(seed, count, ordinary())
+    }
+
+    /// The same over other lines.
+    pub(crate) fn over(seed: u64, count: usize, conditions: Conditions) -> Self {
+        Self::with(seed, count, Rates::default(), conditions)
+    }
+
+    /// The same at other rates.
+    pub(crate) fn with(seed: u64, count: usize, rates: Rates, conditions: Conditions) -> Self {
         let mut network = Network::new(seed);
-        network.set_default_conditions(ordinary());
+        network.set_default_conditions(conditions);
         let random = Seeded(Dice::new(seed, 9));
         let (now, members) = (Time::ZERO, Vec::new());
         let mut party = Self { now, network, members, random, epoch: 0, epochs: vec![0] };
         let (host, random) = (party.network.add_host(), &mut party.random);
         let config = HostedConfig::open((), View::default(), random);
-        let first = Hosted::open(config, seed, Rates::default(), now, random);
+        let first = Hosted::open(config, seed, rates, now, random);
         party.members.push(Member::new(host, first, now));
         (1..count).for_each(|_| party.join(0));
         party
@@ -73,6 +83,15 @@ impl Party {
         let config = HostedConfig::open((), View::default(), random);
         let player = Hosted::join_open(address, config, self.now, random);
         self.members.push(Member::new(host, player, self.now));
+    }
+
+    /// A player who has left comes back to the game that a member hosts, as the same.
+    pub(crate) fn come_back(&mut self, member: usize, ticket: ClientToken, at: usize) {
+        let (host, random) = (self.members[member].host, &mut self.random);
+        let address = self.network.address(self.members[at].host);
+        let config = HostedConfig::open((), View::default(), random);
+        let player = Hosted::join(address, ticket, config, self.now, random);
+        self.members[member] = Member::new(host, player, self.now);
     }
 
     pub(crate) fn run(&mut self, span: Span) {
@@ -129,6 +148,12 @@ impl Party {
             is_awake && member.player.as_ref().is_some_and(Hosted::is_host)
         };
         (0..self.members.len()).filter(is_host).collect()
+    }
+
+    /// How many play in the game that a member hosts.
+    pub(crate) fn seated(&self, host: usize) -> usize {
+        let server = self.members[host].player.as_ref().and_then(Hosted::server);
+        server.map_or(0, |server| server.players().count())
     }
 
     pub(crate) fn identities(&self) -> Vec<Option<PlayerId>> {

@@ -1,6 +1,6 @@
 //! Tables of the compact codec, learned from a short match: what tests play with.
 
-use sametick::codec::Wire;
+use sametick::Wire;
 use sametick::codec::compact::{Lineage, Tables, train};
 use sametick::{Alone, Dice, PlayerId, Span, Table};
 use sametick_arena::{Arena, Command, Content, Mode, map};

@@ -51,7 +51,7 @@ fn nobody_leaves_the_map_or_enters_a_wall() {
 }
 
 /// The same on every platform: where it is not, floats are computed in another way. The rules may change it.
-const GOLDEN_HASH: u64 = 0xa05e_0cbe_39ee_1408;
+const GOLDEN_HASH: u64 = 0x06d0_90c1_987b_df27;
 
 #[test]
 fn the_same_seed_gives_the_same_match() {

@@ -7,4 +7,5 @@ mod play;
 mod size;
 mod targets;
 mod things;
+mod version;
 mod weapons;

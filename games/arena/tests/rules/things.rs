@@ -1,7 +1,9 @@
 //! Items, doors, lifts, teleporters and targets.
 
 use super::play::{FIRST, Play, block, hall, solid_thing, thing};
-use sametick_arena::{Door, Item, Mode, Seat, Target, Tuning};
+use sametick::record::ROW_WORDS;
+use sametick::{Entities, Layouts};
+use sametick_arena::{Door, Entity, Item, Mode, Prop, Seat, Target, Tuning};
 
 #[test]
 fn items_are_taken_once_by_those_who_need_them_and_come_back() {
@@ -122,4 +124,26 @@ fn targets_move_break_score_and_come_back() {
         assert!(targets(&play)[0].health > 0);
     }
     assert_eq!(play.world().all::<Seat>().next().unwrap().1.score, 3);
+}
+
+/// A player on a crate moves with it, so its client predicts it exactly only if both have the crate at one position.
+#[test]
+fn a_crate_comes_to_rest_where_clients_can_be_told_that_it_is() {
+    let layouts = Layouts::of::<Entity>();
+    let crates: String = (0..24)
+        .map(|index| thing("misc_crate", [index * 37 - 448, index * 19 - 211, 41 + index * 3], ""))
+        .collect();
+    for rate in [20, 60, 221, 1000] {
+        let mut play = Play::new(&hall("", &crates), rate, 1);
+        play.run(2.0);
+        assert_eq!(play.world().all::<Prop>().count(), 24);
+        for (_, prop) in play.world().all::<Prop>() {
+            assert!(prop.is_resting, "{rate} Hz: {prop:?}");
+            let (mut told, mut row) = (Entity::from(prop.clone()), [0; ROW_WORDS]);
+            told.record(&layouts.shown, &mut row);
+            told.scatter(&layouts.shown, &row);
+            let Entity::Prop(told) = told else { panic!("a crate is a crate") };
+            assert_eq!(*prop, told, "{rate} Hz");
+        }
+    }
 }

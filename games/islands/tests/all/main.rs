@@ -2,12 +2,15 @@
 
 mod contests;
 mod fog;
+#[path = "../../../../crates/sametick/tests/common/gated.rs"]
+mod gated;
 mod limits;
 mod maps;
 mod networks;
 mod production;
 mod requests;
 mod secrets;
+mod seeds;
 mod stage;
 mod telling;
 mod theatre;

@@ -2,7 +2,7 @@
 
 use super::tree::{Decide, Features, FlagModel, NumberModel, Price};
 use super::walk::{Part, Port, Subject};
-use crate::record::Layout;
+use crate::schema::record::Layout;
 use std::collections::BTreeMap;
 
 /// What each kind's each field has cost so far.

@@ -7,55 +7,18 @@ use super::tree::{
     CLASSES, DETAIL_BITS_MAX, DETAIL_WORDS, FEATURES, FlagModel, INPUTS, LEAF_WORDS, LEAVES_MAX,
     Node, NumberModel, Regression, Tree, UNSEEN,
 };
+use crate::codec::compact::tables::{TRAINED_ON_BYTES_MAX, TablesError};
 use crate::codec::plain::KINDS_MAX;
-use crate::record::{ROW_WORDS, mix};
-use std::fmt;
+use crate::schema::record::{ROW_WORDS, mix};
 
 const MAGIC: [u8; 4] = *b"STCT";
 /// Tables of another version are refused: the walk they were trained for was another.
 pub const TABLES_VERSION: u16 = 3;
 /// Longer files are refused unread.
 pub const TABLES_BYTES_MAX: usize = 1 << 24;
-/// What tables say they were trained on is at most so long.
-pub const TRAINED_ON_BYTES_MAX: usize = 1024;
+
 /// Weights are smaller, so that no sum of products overflows.
 const WEIGHT_MAX: i32 = 1 << 27;
-
-/// Why tables cannot be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TablesError {
-    /// The file is none of ours.
-    Foreign,
-    /// It is of another version.
-    Version(u16),
-    /// It was damaged, or is longer than any that is written.
-    Damaged,
-    /// It was trained for a game with other fields.
-    OtherGame,
-    /// The library was built without the feature `compact`.
-    NoCoder,
-}
-
-impl fmt::Display for TablesError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Foreign => write!(f, "this is no file of codec tables"),
-            Self::Version(version) => {
-                write!(
-                    f,
-                    "the tables are of version {version}, but only {TABLES_VERSION} is read: train them again"
-                )
-            }
-            Self::Damaged => write!(f, "the tables are damaged"),
-            Self::OtherGame => {
-                write!(f, "the tables were trained for other fields than this game has")
-            }
-            Self::NoCoder => write!(f, "this was built without the feature `compact`"),
-        }
-    }
-}
-
-impl std::error::Error for TablesError {}
 
 impl Tables {
     /// The file's bytes.

@@ -1,6 +1,7 @@
 //! What a float is beyond the number that it is coded as.
 
-use super::known::{Entity, feature as f};
+use super::feature as f;
+use super::known::Entity;
 use super::plan::{Mode, float_range, from_order, to_order};
 use super::range::RAW_BITS_MAX;
 use super::walk::{Part, Port, Subject};

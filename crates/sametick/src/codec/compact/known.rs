@@ -1,6 +1,7 @@
 //! What both ends know of one entity before and while it is coded: its past, the leader, its neighbours,
 //! and what came of it already.
 
+use super::feature as f;
 use super::plan::{NONE, Numbers, Plan};
 use super::records::Records;
 use super::space::{Motion, Rumour, Space};
@@ -10,47 +11,11 @@ use super::tree::{
     RESIDUALS, rounded,
 };
 use super::turn::Turn;
-use crate::entity::EntityId;
-use crate::record::{Layout, ROW_WORDS, Row};
-use crate::table::Head;
-use crate::word::Word;
-use feature as f;
+use crate::core::entity::EntityId;
+use crate::schema::record::{Layout, ROW_WORDS, Row};
+use crate::schema::table::Head;
+use crate::schema::word::Word;
 
-/// The places of the features.
-pub(crate) mod feature {
-    pub(crate) const PREDICTED: usize = 0;
-    pub(crate) const PREDICTED_SIZE: usize = 1;
-    pub(crate) const FRACTION: usize = 2;
-    pub(crate) const SPEED: usize = 3;
-    pub(crate) const ACCELERATION: usize = 4;
-    pub(crate) const SPREAD: usize = 5;
-    pub(crate) const RESIDUAL: usize = 6;
-    pub(crate) const RESIDUAL_SIZE: usize = 7;
-    pub(crate) const RESIDUAL_BEFORE: usize = 8;
-    pub(crate) const RESIDUALS: usize = 9;
-    pub(crate) const CHANGED_SO_FAR: usize = 10;
-    pub(crate) const VALUE: usize = 11;
-    pub(crate) const RECENT_SIZE: usize = 12;
-    pub(crate) const RECENT: usize = 13;
-    pub(crate) const SPAN: usize = 14;
-    pub(crate) const RATE_CHANGE: usize = 15;
-    pub(crate) const ACQUAINTANCE: usize = 16;
-    pub(crate) const CHANGED_BEFORE: usize = 17;
-    pub(crate) const NEIGHBOURS: usize = 18;
-    pub(crate) const NEIGHBOURS_MISSED: usize = 19;
-    pub(crate) const LEADER_DISTANCE: usize = 20;
-    pub(crate) const PLACE_SPEED: usize = 21;
-    pub(crate) const PLACE_ACCELERATION: usize = 22;
-    pub(crate) const LEADER_GAP: usize = 23;
-    pub(crate) const NEIGHBOUR_GAP: usize = 24;
-    pub(crate) const TAG: usize = 25;
-    pub(crate) const SECOND_TAG: usize = 26;
-    pub(crate) const CHANGED_EARLIER: usize = 27;
-    pub(crate) const CHANGED_LATELY: usize = 28;
-    pub(crate) const MOVED: usize = 29;
-    pub(crate) const MISSED: usize = 30;
-    pub(crate) const HEIGHT: usize = 31;
-}
 /// One entity while it is coded.
 pub(super) struct Entity<'a> {
     pub(super) kind: u8,

@@ -4,34 +4,32 @@
 //! No state is kept per connection: what a message means follows from the tables and from the lineage of
 //! its base alone, so loss cannot put two ends apart.
 
-pub(crate) mod asked;
 mod costs;
+pub(crate) mod feature;
 mod file;
 mod float;
 mod known;
-pub(crate) mod part;
 mod plan;
 pub mod range;
 pub(crate) mod records;
 mod rotation;
 mod space;
-pub(crate) mod stream;
-mod tables;
+pub(crate) mod tables;
 pub mod train;
-mod tree;
+pub(crate) mod tree;
 mod turn;
-mod walk;
+pub(crate) mod walk;
 
 pub use costs::{Cost, Costs};
-pub use file::{TABLES_BYTES_MAX, TABLES_VERSION, TRAINED_ON_BYTES_MAX, TablesError};
-pub use plan::Hint;
-pub use stream::{EVENTS_TOGETHER_MAX, Named, Streams};
-pub use tables::Tables;
-pub use walk::Lineage;
+pub use file::{TABLES_BYTES_MAX, TABLES_VERSION};
+pub use records::Lineage;
+pub use tables::{TRAINED_ON_BYTES_MAX, Tables, TablesError};
 
-use crate::bits::Malformed;
-use crate::record::Layout;
-use crate::table::Table;
+pub use crate::schema::hint::Hint;
+
+use crate::core::bits::Malformed;
+use crate::schema::record::Layout;
+use crate::schema::table::Table;
 use range::{Decoder, Encoder};
 use std::sync::Arc;
 use tree::{Decide, Features, FlagModel, NumberModel};
@@ -43,9 +41,9 @@ pub(crate) const HAS_CODER: bool = cfg!(feature = "compact");
 /// Writes and reads snapshots with one game's tables. What it keeps is memory only.
 #[derive(Debug)]
 pub struct Compact {
-    tables: Arc<Tables>,
-    memory: Memory,
-    bytes: Vec<u8>,
+    pub(crate) tables: Arc<Tables>,
+    pub(crate) memory: Memory,
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl Compact {
@@ -91,10 +89,10 @@ impl Compact {
     }
 }
 
-struct Writing {
-    encoder: Encoder,
+pub(crate) struct Writing {
+    pub(crate) encoder: Encoder,
     /// What is longer is of no use.
-    bytes_max: usize,
+    pub(crate) bytes_max: usize,
 }
 
 impl Port for Writing {
@@ -116,9 +114,9 @@ impl Port for Writing {
     }
 }
 
-struct Reading<'a> {
-    decoder: Decoder<'a>,
-    failed: bool,
+pub(crate) struct Reading<'a> {
+    pub(crate) decoder: Decoder<'a>,
+    pub(crate) failed: bool,
 }
 
 impl Port for Reading<'_> {

@@ -4,7 +4,7 @@
 //! with that value of the interval which leaves most zero bytes behind: those are not sent, and the
 //! reader reads zeros past the end. Every run of decisions has exactly one encoding.
 
-use crate::bits::Malformed;
+use crate::core::bits::Malformed;
 
 /// The chance of a decision is given in so many bits.
 pub const CHANCE_BITS: u32 = 16;

@@ -1,10 +1,8 @@
 //! Where records stand that a walk looks up: in a table, or among the versions that a server keeps once for all.
 
-use super::walk::Lineage;
-use crate::record::Layout;
-use crate::slots::Slots;
-use crate::table::{Head, Table};
-use crate::versions::{VersionId, Versions};
+use crate::core::slots::Slots;
+use crate::schema::record::Layout;
+use crate::schema::table::{Head, Table};
 
 /// Entities by slot.
 pub(crate) trait Records<'a>: Copy {
@@ -31,31 +29,6 @@ impl<'a> Records<'a> for &'a Table {
     }
 }
 
-/// What a client has, as its server remembers it.
-#[derive(Clone, Copy)]
-pub(crate) struct Remembered<'a> {
-    pub(crate) versions: &'a Versions,
-    /// By slot.
-    pub(crate) ids: &'a [VersionId],
-    pub(crate) visible: &'a Slots,
-}
-
-impl<'a> Records<'a> for Remembered<'a> {
-    #[inline(always)]
-    fn head(self, slot: usize) -> Option<Head> {
-        self.versions.get(*self.ids.get(slot)?).map(|(head, _)| head)
-    }
-    #[inline(always)]
-    fn record(self, slot: usize, _: &Layout) -> &'a [u32] {
-        let known = self.ids.get(slot).and_then(|id| self.versions.get(*id));
-        known.map_or(&[], |(_, words)| words)
-    }
-    #[inline(always)]
-    fn visible(self) -> &'a Slots {
-        self.visible
-    }
-}
-
 /// A lineage of such records; see [`Lineage`].
 #[derive(Clone, Copy)]
 pub(crate) struct Past<R> {
@@ -69,5 +42,25 @@ impl<'a> From<&Lineage<'a>> for Past<&'a Table> {
     fn from(lineage: &Lineage<'a>) -> Self {
         let Lineage { base, before, earlier, spans } = *lineage;
         Self { base, before, earlier, spans }
+    }
+}
+
+/// What both ends have: the base, and what was known before it, as far as both still hold that.
+#[derive(Clone, Copy, Debug)]
+pub struct Lineage<'a> {
+    /// What the snapshot is written against.
+    pub base: &'a Table,
+    /// What the base was written against.
+    pub before: Option<&'a Table>,
+    /// And what that was.
+    pub earlier: Option<&'a Table>,
+    /// How many ticks lie between the snapshot and its base, that and the one before, and so on.
+    pub spans: [u32; 3],
+}
+
+impl<'a> Lineage<'a> {
+    /// Nothing is known but the base.
+    pub fn of(base: &'a Table) -> Self {
+        Self { base, before: None, earlier: None, spans: [1; 3] }
     }
 }

@@ -1,11 +1,12 @@
 //! The part of the walk that codes a rotation: the base turned as predicted, then what that missed.
 
-use super::known::{Entity, feature as f};
+use super::feature as f;
+use super::known::Entity;
 use super::records::Records;
 use super::tree::FRACTION_BITS;
 use super::turn::{self, Turn};
 use super::walk::{Part, Port, Subject, Walk};
-use crate::record::ROW_WORDS;
+use crate::schema::record::ROW_WORDS;
 
 const ONE: i32 = 1 << FRACTION_BITS;
 

@@ -1,7 +1,7 @@
 //! Who moves where in one snapshot: what the leader did, and what neighbours did that are coded already.
 
 use super::turn::{Swing, Turn};
-use crate::entity::EntityId;
+use crate::core::entity::EntityId;
 
 /// How an entity moved, known to both ends once it is coded. Places in steps, the rest with four bits
 /// behind the point.

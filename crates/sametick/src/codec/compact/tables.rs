@@ -1,14 +1,15 @@
 //! Everything the codec knows of a game: plans, trees and chances, frozen. Made by training, or built in.
 
-use super::file::{TRAINED_ON_BYTES_MAX, TablesError};
-use super::known::feature as f;
+use super::feature as f;
 use super::plan::{Mode, NONE, Plan};
 use super::tree::{
     CLASSES, DIRECTION, FlagModel, HALF, INPUTS, Inputs, LEAF_WORDS, MOVEMENT, Node, NumberModel,
     RATE, RECENT, Regression, Tree, WEIGHT_BITS,
 };
-use crate::record::Layout;
-use crate::word::{Blend, Meaning, Word};
+use crate::codec::compact::file::TABLES_VERSION;
+use crate::schema::record::Layout;
+use crate::schema::word::{Blend, Meaning, Word};
+use std::fmt;
 
 /// Frozen knowledge of a game's values.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -297,3 +298,42 @@ fn surprise(centre: u16, more: u16, step: u16) -> [u16; LEAF_WORDS] {
     }
     leaf
 }
+
+/// What tables say they were trained on is at most so long.
+pub const TRAINED_ON_BYTES_MAX: usize = 1024;
+
+/// Why tables cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TablesError {
+    /// The file is none of ours.
+    Foreign,
+    /// It is of another version.
+    Version(u16),
+    /// It was damaged, or is longer than any that is written.
+    Damaged,
+    /// It was trained for a game with other fields.
+    OtherGame,
+    /// The library was built without the feature `compact`.
+    NoCoder,
+}
+
+impl fmt::Display for TablesError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Foreign => write!(f, "this is no file of codec tables"),
+            Self::Version(version) => {
+                write!(
+                    f,
+                    "the tables are of version {version}, but only {TABLES_VERSION} is read: train them again"
+                )
+            }
+            Self::Damaged => write!(f, "the tables are damaged"),
+            Self::OtherGame => {
+                write!(f, "the tables were trained for other fields than this game has")
+            }
+            Self::NoCoder => write!(f, "this was built without the feature `compact`"),
+        }
+    }
+}
+
+impl std::error::Error for TablesError {}

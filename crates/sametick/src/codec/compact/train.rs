@@ -5,16 +5,17 @@ mod grow;
 mod regress;
 
 use super::plan::Mode;
+use super::records::Lineage;
 use super::tables::{Tables, WordTables};
 use super::tree::{
     CLASSES, DETAIL_WORDS, FEATURES, Features, FlagModel, HALF, Inputs, LEAF_WORDS, NumberModel,
     UNSEEN, chance_of, class_of, detail_place,
 };
-use super::walk::{Lineage, Memory, Part, Port, Subject, Walk};
-use crate::entity::EntityId;
-use crate::record::Layout;
-use crate::table::{Head, Table};
-use crate::word::Meaning;
+use super::walk::{Memory, Part, Port, Subject, Walk};
+use crate::core::entity::EntityId;
+use crate::schema::record::Layout;
+use crate::schema::table::{Head, Table};
+use crate::schema::word::Meaning;
 use grow::{Observed, grow};
 use regress::{Lessons, regress};
 use std::collections::BTreeMap;

@@ -1,41 +1,19 @@
 //! The one walk over a snapshot that writing, reading, training and explaining share: it says what is
 //! coded, in which order, with what known. Which way the values go is the port's business.
 
-use super::HAS_CODER;
 use super::float::float;
-use super::known::{
-    Entity, KEYS, Recent, Rows, class, distance, expected, feature as f, place_of, scaled,
-};
+use super::known::{Entity, KEYS, Recent, Rows, class, distance, expected, place_of, scaled};
 use super::plan::{Float, Integer, Mode, NONE, Numbers, Wraps};
 use super::records::{Past, Records};
 use super::space::{Motion, Rumour, Space};
 use super::tables::Tables;
 use super::tree::{Features, FlagModel, Inputs, NumberModel};
-use crate::entity::EntityId;
-use crate::record::{Layout, ROW_WORDS, Row};
-use crate::slots::{CHUNK_SLOTS, Slots, places};
-use crate::table::{Head, Table};
+use super::{HAS_CODER, feature as f};
+use crate::core::entity::EntityId;
+use crate::core::slots::{CHUNK_SLOTS, Slots, places};
+use crate::schema::record::{Layout, ROW_WORDS, Row};
+use crate::schema::table::{Head, Table};
 use std::ops::Range;
-
-/// What both ends have: the base, and what was known before it, as far as both still hold that.
-#[derive(Clone, Copy, Debug)]
-pub struct Lineage<'a> {
-    /// What the snapshot is written against.
-    pub base: &'a Table,
-    /// What the base was written against.
-    pub before: Option<&'a Table>,
-    /// And what that was.
-    pub earlier: Option<&'a Table>,
-    /// How many ticks lie between the snapshot and its base, that and the one before, and so on.
-    pub spans: [u32; 3],
-}
-
-impl<'a> Lineage<'a> {
-    /// Nothing is known but the base.
-    pub fn of(base: &'a Table) -> Self {
-        Self { base, before: None, earlier: None, spans: [1; 3] }
-    }
-}
 
 /// What a decision or a number is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -107,7 +85,7 @@ pub(crate) struct Memory {
     keys: Vec<u8>,
     heads: Vec<(u16, Head)>,
     pub(super) recent: Vec<[Recent; ROW_WORDS]>,
-    pub(super) row: Box<Row>,
+    pub(crate) row: Box<Row>,
     held: HeldModels,
 }
 
@@ -141,6 +119,8 @@ pub(crate) struct Walk<'a, P, R> {
     pub(crate) port: &'a mut P,
     /// What the rules foresee, for those in its sight.
     foreseen: Option<&'a Table>,
+    /// The slots that are told of; all if there is none.
+    told_of: Option<&'a Slots>,
     changed_lately: i32,
 }
 
@@ -162,12 +142,24 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
         for (recent, layout) in memory.recent.iter_mut().zip(layouts) {
             recent[..layout.len()].fill(Recent::default());
         }
-        Self { layouts, tables, lineage, memory, port, foreseen: None, changed_lately: 0 }
+        let (foreseen, told_of) = (None, None);
+        Self { layouts, tables, lineage, memory, port, foreseen, told_of, changed_lately: 0 }
     }
 
     /// The same where the rules foresee some.
     pub(crate) fn foreseeing(self, foreseen: Option<&'a Table>) -> Self {
         Self { foreseen, ..self }
+    }
+
+    /// The same where only some slots are told of.
+    pub(crate) fn telling_of(self, told_of: Option<&'a Slots>) -> Self {
+        Self { told_of, ..self }
+    }
+
+    /// Which slots of a chunk are told of.
+    #[inline]
+    fn mask(&self, chunk: usize) -> u32 {
+        self.told_of.map_or(u32::MAX, |told| told.chunks().get(chunk).copied().unwrap_or(0))
     }
 
     /// Walks a whole snapshot: from `truth`, or into `now`, which is a copy of the base.
@@ -263,7 +255,11 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
         for chunk in chunks {
             let was = base.chunks().get(chunk).copied().unwrap_or(0);
             let is = truth.and_then(|truth| truth.visible().chunks().get(chunk)).copied();
-            let is = is.unwrap_or(0);
+            let mask = self.mask(chunk);
+            if mask == 0 {
+                continue;
+            }
+            let is = is.unwrap_or(0) & mask | was & !mask;
             features[0] = was.count_ones().cast_signed();
             let same = self.port.flag(about, &general.same_sight, &features, is == was);
             features[1] = i32::from(same);
@@ -276,12 +272,16 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
     }
 
     fn chunk_sight(&mut self, chunk: usize, was: u32, is: u32) -> u32 {
-        let mut now = 0;
+        let (mut now, mask) = (0, self.mask(chunk));
         let mut features = Features::default();
         for place in 0..CHUNK_SLOTS {
             let slot = chunk * CHUNK_SLOTS + place;
             let head = self.lineage.base.head(slot);
             let was_visible = was >> place & 1 != 0;
+            if mask >> place & 1 == 0 {
+                now |= was & 1 << place;
+                continue;
+            }
             let before = self.lineage.before.is_some_and(|table| table.visible().contains(slot));
             features[0] = i32::from(was_visible);
             features[1] = head.map_or(-1, |head| i32::from(head.kind));
@@ -311,6 +311,7 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
         let all = visible.chunks().iter().enumerate();
         for (chunk, members) in all.take(chunks.end).skip(chunks.start) {
             let first = chunk * CHUNK_SLOTS;
+            let members = &(*members & self.mask(chunk));
             let known = places(*members).filter(|place| base.head(first + place).is_some());
             let known = known.fold(0u32, |known, place| known | 1 << place);
             let differs = |place: usize| {
@@ -416,7 +417,7 @@ impl<'a, P: Port, R: Records<'a>> Walk<'a, P, R> {
     }
 
     /// Codes one entity into the row; says whether it changed.
-    pub(super) fn entity(
+    pub(crate) fn entity(
         &mut self,
         slot: usize,
         head: Head,

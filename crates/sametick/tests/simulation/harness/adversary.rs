@@ -61,7 +61,9 @@ impl Adversary {
             if let (Some(retry), Some(hello)) = (Retry::read(&datagram), &self.hello) {
                 let mut hello = hello.clone();
                 hello[COOKIE_AT..COOKIE_AT + 16].copy_from_slice(&retry.cookie);
-                network.send(ledger.now, self.host, server, &hello);
+                if ledger.script.allows("copied hello", ledger.now, || "with a cookie".to_owned()) {
+                    network.send(ledger.now, self.host, server, &hello);
+                }
             }
         }
         self.buffer = datagram;
@@ -70,7 +72,9 @@ impl Adversary {
     pub(crate) fn act(&mut self, ledger: &Ledger, network: &mut Network, server: Peer) {
         let now = ledger.now;
         for (to, bytes) in self.races.drain(..) {
-            network.send(now, self.host, to, &bytes);
+            if ledger.script.allows("race", now, || format!("{} bytes to {to}", bytes.len())) {
+                network.send(now, self.host, to, &bytes);
+            }
         }
         self.buffer.clear();
         let mut claimed = network.address(self.host);
@@ -97,7 +101,10 @@ impl Adversary {
                 self.spoil(&mut to, &mut claimed, server);
             }
         }
-        network.send_as(now, self.host, claimed, to, &self.buffer);
+        let what = || format!("{} bytes to {to} as {claimed}", self.buffer.len());
+        if ledger.script.allows("forgery", now, what) {
+            network.send_as(now, self.host, claimed, to, &self.buffer);
+        }
         self.sleep(now);
     }
 

@@ -1,6 +1,7 @@
 //! Messages that describe themselves: what they should hold follows from who sent them as the
 //! how-many-eth, so that nothing need be kept to check them.
 
+use super::options::Options;
 use sametick::Dice;
 
 const POOL_BYTES: usize = 1 << 17;
@@ -28,23 +29,25 @@ pub(crate) struct Head {
 pub(crate) struct Content {
     pool: Vec<u8>,
     scratch: Vec<u8>,
-    /// What the longest reliable messages have.
-    long_bytes: usize,
+    /// What the longest messages have, reliable and unreliable.
+    reliable_bytes_max: usize,
+    unreliable_bytes_max: usize,
 }
 
 impl Content {
-    pub(crate) fn new(seed: u64, long_bytes: usize) -> Self {
+    pub(crate) fn new(options: &Options) -> Self {
+        let Options { seed, reliable_bytes_max, unreliable_bytes_max, .. } = *options;
         let mut pool = vec![0; POOL_BYTES];
         Dice::new(seed, 2).fill(&mut pool);
         // Some stretches of zeros, for messages whose zero runs are shortened.
         pool.chunks_mut(256).step_by(4).for_each(|chunk| chunk[64..160].fill(0));
-        Self { pool, scratch: Vec::new(), long_bytes }
+        Self { pool, scratch: Vec::new(), reliable_bytes_max, unreliable_bytes_max }
     }
 
     /// The message with this head.
     pub(crate) fn message(&mut self, head: Head) -> &[u8] {
         let mixed = head.mixed();
-        let length = head.length(mixed, self.long_bytes);
+        let length = self.length(head, mixed);
         let start = (mixed >> 20) as usize % (POOL_BYTES - length);
         let flags = u8::from(head.is_reliable) | (head.way as u8) << 1;
         self.scratch.clear();
@@ -73,6 +76,19 @@ impl Content {
         };
         (self.message(head) == message).then_some(head)
     }
+
+    fn length(&self, head: Head, mixed: u64) -> usize {
+        let (kind, more) = (mixed % 256, (mixed >> 8) as usize % 4096);
+        match (head.is_reliable, kind) {
+            (false, 0..6) => 1_100,
+            // More than fits one packet, up to the longest.
+            (false, 6..9) => 1_300 + more * (self.unreliable_bytes_max - 1_300) / 4_095,
+            (false, _) => 20 + more % 380,
+            (true, 0..2) => self.reliable_bytes_max,
+            (true, 2..40) => 20 + more % 2_980,
+            (true, _) => 20 + more % 300,
+        }
+    }
 }
 
 impl Head {
@@ -82,17 +98,5 @@ impl Head {
         let before = u64::from(self.reliables_before).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let product = u128::from(who ^ before ^ 0x1234_5678_9abc_def1) * 0xd6e8_feb8_6659_fd93;
         (product >> 64) as u64 ^ product as u64
-    }
-
-    fn length(self, mixed: u64, long_bytes: usize) -> usize {
-        let (kind, more) = (mixed % 256, (mixed >> 8) as usize % 4096);
-        match (self.is_reliable, kind) {
-            (false, 0..6) => 1_100,
-            (false, 6..9) => 1_300 + more * 2,
-            (false, _) => 20 + more % 380,
-            (true, 0..2) => long_bytes,
-            (true, 2..40) => 20 + more % 2_980,
-            (true, _) => 20 + more % 300,
-        }
     }
 }

@@ -3,10 +3,12 @@
 
 use super::content::{Content, Head, Way};
 use super::hashing::{ByHash, Trace, hash_of};
+use super::options::Options;
 use sametick::channel::{CloseReason, Event};
 use sametick::endpoint::LastSealed;
-use sametick::secure::{ConnectionId, REPLAY_WINDOW_PACKETS};
+use sametick::secure::{ConnectionId, HALF_OPEN_TIMEOUT, REPLAY_WINDOW_PACKETS};
 use sametick::{Peer, Span, Time};
+use sametick_seeds::Script;
 use std::collections::{HashMap, VecDeque};
 
 /// What may pass the ceiling within a second: the reliable part of one packet whose payload alone
@@ -16,9 +18,26 @@ const RATE_TOLERANCE_BYTES: usize = 1_300 + 30 * 64;
 /// IP and UDP, which count into the rate.
 const BELOW_BYTES: usize = 28;
 
+/// What a channel keeps: packets on their way, unreliable messages that wait for a budget, early reliable fragments
+/// and those of one packet, and unreliable messages that wait for a reliable one.
+const FLYING_MAX: u32 = 512;
+const OUTBOX_BURST_MAX: u32 = 128;
+const WINDOW_FRAGMENTS: u32 = 128;
+const FRAGMENTS_PER_PACKET_MAX: u32 = 64;
+const HELD_MAX: u32 = 8;
+
 /// What one datagram can cause at most: each packet on its way gets its verdict, each early
 /// fragment and held message is handed out.
-const EVENTS_PER_DATAGRAM_MAX: u32 = 512 + 128 + 64 + 8;
+const EVENTS_PER_DATAGRAM_MAX: u32 =
+    FLYING_MAX + WINDOW_FRAGMENTS + FRAGMENTS_PER_PACKET_MAX + HELD_MAX;
+
+/// The same where more packets are on their way than are remembered: every message that was sent since time last
+/// passed may have had an older one taken for lost, whose verdict is due as well. And the datagram has a message of its
+/// own.
+const EVENTS_PER_DATAGRAM_WIDE_MAX: u32 = EVENTS_PER_DATAGRAM_MAX + OUTBOX_BURST_MAX + 1;
+
+/// The time-out of a connection, by a clock that is fast by two thousandths.
+const TIME_OUT_MIN: Span = Span::millis(9_980);
 
 /// To an address that only one packet came from go at most so many times its bytes.
 const UNPROVEN_FACTOR: u64 = 3;
@@ -26,11 +45,16 @@ const UNPROVEN_FACTOR: u64 = 3;
 /// Everything that was sent, and what became of it.
 pub(crate) struct Ledger {
     pub(crate) now: Time,
+    /// Which faults are inflicted.
+    pub(crate) script: Script,
     pub(crate) trace: Trace,
     pub(crate) content: Content,
     pub(crate) sessions: Vec<Session>,
     pub(crate) counts: Counts,
-    ceiling_bytes_per_second: u32,
+    /// By the way they go: a client's clock may be fast, and its second short.
+    ceilings_bytes_per_second: [u32; 2],
+    /// Whether the network may keep an end silent for longer than the time-out, and clients send all that they may.
+    is_wide: bool,
     flows: Vec<Flow>,
     flow_of_key: HashMap<u64, usize, ByHash>,
     datagrams: HashMap<u64, Sealed, ByHash>,
@@ -58,9 +82,15 @@ pub(crate) struct Session {
     pub(crate) connection: ConnectionId,
     pub(crate) identity: u64,
     pub(crate) is_liar: bool,
+    /// When its client began to dial.
+    dialed_at: Time,
+    /// Whether the server was told of it.
+    is_confirmed: bool,
     /// What was done to it that may end it.
     pub(crate) cause: Option<&'static str>,
     pub(crate) streams: [Stream; 2],
+    /// When a packet was last taken, by the way it went; or else when the session began.
+    taken_at: [Time; 2],
 }
 
 /// One direction's messages.
@@ -107,14 +137,16 @@ struct Address {
 }
 
 impl Ledger {
-    pub(crate) fn new(seed: u64, ceiling_bytes_per_second: u32) -> Self {
+    pub(crate) fn new(options: &Options, script: Script) -> Self {
         Self {
+            script,
             now: Time::ZERO,
             trace: Trace::default(),
-            content: Content::new(seed, (ceiling_bytes_per_second as usize / 6).min(40_000)),
+            content: Content::new(options),
             sessions: Vec::new(),
             counts: Counts::default(),
-            ceiling_bytes_per_second,
+            ceilings_bytes_per_second: options.ceilings_bytes_per_second(),
+            is_wide: options.is_wide(),
             flows: Vec::new(),
             flow_of_key: HashMap::default(),
             datagrams: HashMap::default(),
@@ -141,16 +173,27 @@ impl Ledger {
         let streams = [Stream::default(), Stream::default()];
         // The server that accepted it may be no more.
         let cause = (dialed_at < self.restarted_at).then_some("restart");
-        self.sessions.push(Session { connection, identity, is_liar, cause, streams });
+        let taken_at = [self.now; 2];
+        self.sessions.push(Session {
+            connection,
+            identity,
+            is_liar,
+            dialed_at,
+            is_confirmed: false,
+            cause,
+            streams,
+            taken_at,
+        });
         self.sessions.len() - 1
     }
 
     /// The session of which a listener tells; its client learned of it first.
-    pub(crate) fn session_named(&self, connection: ConnectionId, identity: u64) -> usize {
+    pub(crate) fn session_named(&mut self, connection: ConnectionId, identity: u64) -> usize {
         let named = |s: &Session| s.connection == connection && s.identity == identity;
         let Some(session) = self.sessions.iter().rposition(named) else {
             self.fail("24", format!("nobody has {connection:?} of client {identity}"))
         };
+        self.sessions[session].is_confirmed = true;
         session
     }
 
@@ -177,8 +220,11 @@ impl Ledger {
     /// An end with keys made a datagram. Checks that its number is fresh and the rate is kept.
     pub(crate) fn sealed(&mut self, session: usize, way: Way, last: LastSealed, bytes: &[u8]) {
         let flow = self.flow(last.key_id, session, way);
-        if self.flows[flow].session != session || self.flows[flow].last_number >= last.number {
-            let known = self.flows[flow].last_number;
+        let Flow { session: first, last_number: known, .. } = self.flows[flow];
+        if first != session {
+            self.fail("23", format!("one key in two sessions: {first} and {session}"));
+        }
+        if known >= last.number {
             self.fail("23", format!("number {} again, after {known}, in {session}", last.number));
         }
         self.flows[flow].last_number = last.number;
@@ -238,7 +284,8 @@ impl Ledger {
             flow.last_second_bytes -= bytes;
         }
         let sent = flow.last_second_bytes;
-        if sent > self.ceiling_bytes_per_second as usize + RATE_TOLERANCE_BYTES {
+        let ceiling = self.ceilings_bytes_per_second[flow.way as usize] as usize;
+        if sent > ceiling + RATE_TOLERANCE_BYTES {
             self.fail("9", format!("{sent} bytes within a second"));
         }
     }
@@ -277,6 +324,7 @@ impl Ledger {
         let in_window = highest < number + REPLAY_WINDOW_PACKETS;
         if was_taken {
             flow.highest_taken = highest.max(number);
+            self.sessions[session].taken_at[way as usize] = self.now;
             let stream = &mut self.sessions[session].streams[way as usize];
             if let Some(token) = token {
                 stream.tokens[token as usize].packets_taken += 1;
@@ -289,7 +337,9 @@ impl Ledger {
     /// Something was told on a session's way.
     pub(crate) fn told(&mut self, session: usize, heard: Way, event: Event<'_>) {
         self.events_of_datagram += 1;
-        if self.events_of_datagram > EVENTS_PER_DATAGRAM_MAX {
+        let events_max =
+            if self.is_wide { EVENTS_PER_DATAGRAM_WIDE_MAX } else { EVENTS_PER_DATAGRAM_MAX };
+        if self.events_of_datagram > events_max {
             self.fail("29", "one datagram caused too much");
         }
         match event {
@@ -369,13 +419,34 @@ impl Ledger {
         }
     }
 
-    /// A session ended at one end; it must have a reason.
-    pub(crate) fn ended(&mut self, session: usize, who: &str, reason: CloseReason) {
+    /// A session ended at the end that hears `way`; it must have a reason.
+    pub(crate) fn ended(&mut self, session: usize, way: Way, reason: CloseReason) {
         self.trace.add(0x40, session as u64);
+        if self.is_wide && self.is_silence(session, way, reason) {
+            self.sessions[session].cause.get_or_insert("silence");
+        }
         let Session { cause, is_liar, identity, .. } = self.sessions[session];
         if cause.is_none() && !is_liar {
+            let who = if way == Way::Up { "the server's end" } else { "the client's end" };
             self.fail("35", format!("{who} of client {identity} ended without a cause: {reason}"));
         }
+    }
+
+    /// Whether a session ended because the network kept its packets away for as long as an end waits.
+    /// That is a cause for the other end too. Wide seeds alone have cuts and queues that long.
+    fn is_silence(&self, session: usize, way: Way, reason: CloseReason) -> bool {
+        let Session { dialed_at, is_confirmed, .. } = self.sessions[session];
+        match reason {
+            CloseReason::TimedOut => self.silence(session, way) >= TIME_OUT_MIN,
+            // The server accepted it, at the earliest when it was dialed, and heard nothing more.
+            CloseReason::Reset => !is_confirmed && self.now - dialed_at >= HALF_OPEN_TIMEOUT,
+            _ => false,
+        }
+    }
+
+    /// For how long no packet was taken at the end that hears `way`.
+    pub(crate) fn silence(&self, session: usize, way: Way) -> Span {
+        self.now - self.sessions[session].taken_at[way as usize]
     }
 
     /// All that was sent by a way is there at the end.

@@ -2,6 +2,7 @@
 
 use super::client::fresh_token;
 use super::ledger::Ledger;
+use super::options::LIAR_IDENTITIES;
 use super::{Seeded, UNPROTECTED_FIRST};
 use sametick::bits::BitWriter;
 use sametick::network::{Host, Network};
@@ -9,7 +10,6 @@ use sametick::secure::{Connected, Knock, Outcome};
 use sametick::{Dice, Peer, Span, Time};
 
 /// Liars are many; each has a few identities, to be one session each.
-const IDENTITIES: u64 = 3;
 const IDENTITY_FIRST: u64 = 900;
 const BODY_BYTES_MAX: usize = 1177;
 const PIECE_BYTES: usize = 1162;
@@ -108,13 +108,15 @@ impl Liar {
         self.wake = now + Span::millis(5 + self.dice.below(20));
         match &mut self.stage {
             Stage::Idle => {
-                let identity = IDENTITY_FIRST + self.dice.below(IDENTITIES);
+                let identity = IDENTITY_FIRST + self.dice.below(LIAR_IDENTITIES);
                 let token = fresh_token(now, identity, &mut self.random);
                 let knock = Knock::new(token, now, &mut self.random);
                 self.stage = Stage::Knocking(Box::new(knock), identity);
             }
             Stage::Knocking(knock, _) => {
-                if let Some(hello) = knock.transmit(now) {
+                if let Some(hello) = knock.transmit(now)
+                    && ledger.script.allows("liar's hello", now, || "to the server".to_owned())
+                {
                     network.send(now, self.host, server, &hello);
                 }
                 if knock.timed_out(now) {
@@ -185,7 +187,9 @@ impl Liar {
         }
         // Numbers may be skipped.
         *number += 1 + if dice.chance(0.02) { dice.below(2_000) } else { 0 };
-        network.send(ledger.now, self.host, server, &self.datagram);
+        if ledger.script.allows("lie", ledger.now, || format!("{:?}", self.habit)) {
+            network.send(ledger.now, self.host, server, &self.datagram);
+        }
     }
 }
 

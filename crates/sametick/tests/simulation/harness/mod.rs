@@ -14,14 +14,15 @@ pub(crate) use hashing::Trace;
 pub(crate) use ledger::Counts;
 pub(crate) use options::Options;
 
+use crate::gated::gated;
 use adversary::Adversary;
 use client::Client;
 use ledger::Ledger;
 use liar::Liar;
-use options::CALM;
-use sametick::network::{Host, Network};
+use sametick::network::{Conditions, Host, Network};
 use sametick::secure::{Random, TokenKey};
 use sametick::{Dice, Peer, Span, Time};
+use sametick_seeds::Script;
 use server::{Sends, Server};
 
 const PROTOCOL: u64 = 0x5a6e_7131;
@@ -33,11 +34,10 @@ const UNPROTECTED_FIRST: u64 = 1;
 
 /// Sixty ticks a second.
 const TICK: Span = Span::micros(16_667);
-const REBIND_INTERVAL: Span = Span::seconds(5);
+const FIRST_CUT_MS: u64 = 3_000;
+const FIRST_DELAY_CHANGE_MS: u64 = 4_000;
 /// A restart needs a while to be noticed by all before the calm.
 const RESTARTS_END: Span = Span::seconds(3);
-/// After the calm, all leave; then nothing is left of them.
-const FAREWELL: Span = Span::millis(5_500);
 
 /// Seeded randomness, for simulations only.
 pub(crate) struct Seeded(pub(crate) Dice);
@@ -56,19 +56,20 @@ pub(crate) struct Outcome {
 }
 
 /// Runs a world from beginning to end; panics where an invariant does not hold.
-pub(crate) fn run(options: &Options) -> Outcome {
-    let mut world = World::new(options.clone());
-    let end = Time::from_seconds(options.seconds);
-    world.run_until(end - CALM);
+pub(crate) fn run(options: &Options, script: &Script) -> Outcome {
+    let mut world = World::new(options.clone(), script.clone());
+    let (end, calm) = (options.end(), options.calm);
+    world.run_until(end - Span::millis(calm.ms));
     world.calm_down();
-    world.run_until(end - Span::seconds(4));
+    world.run_until(end - Span::millis(calm.reliables_ms));
     world.sends.reliables = false;
-    world.run_until(end - Span::millis(1_500));
+    world.run_until(end - Span::millis(calm.unreliables_ms));
     world.sends.unreliables = false;
     world.run_until(end);
     world.check_end();
     world.farewell();
     world.ledger.counts.forgeries += world.server.forgeries();
+    script.lasted(world.ledger.now.as_seconds_f64());
     Outcome { trace: world.ledger.trace, counts: world.ledger.counts }
 }
 
@@ -96,37 +97,48 @@ struct Faults {
     /// What is cut, and when it is healed.
     cut: Option<(Host, Host, Time)>,
     restart_at: Time,
+    delay_change_at: Time,
+    /// What every link is like until its delay changes.
+    line: Conditions,
+}
+
+/// When a fault comes first, if it comes at all.
+fn first(is_on: bool, after_ms: u64) -> Time {
+    if is_on { Time::from_millis(after_ms) } else { Time::MAX }
 }
 
 impl World {
-    fn new(options: Options) -> Self {
+    fn new(options: Options, script: Script) -> Self {
         let mut network = Network::new(options.seed);
-        network.set_default_conditions(options.faulty());
+        let line = gated(&script, options.faulty());
+        network.set_default_conditions(line.clone());
         let server = Server::new(&options, network.add_host());
         let address = network.address(server.host);
         let clients = (0..options.clients as u64)
             .map(|identity| Client::new(&options, network.add_host(), address, 1 + identity))
             .collect();
         let adversary = options.adversary.then(|| Adversary::new(options.seed, network.add_host()));
-        let first = options.first_number;
-        let liar = options.liar.then(|| Liar::new(options.seed, network.add_host(), first));
+        let number = options.first_number;
+        let liar = options.liar.then(|| Liar::new(options.seed, network.add_host(), number));
         let mut dice = Dice::new(options.seed, 3);
         let reliable_chance = [0.02, 0.1, 0.4][dice.below(3) as usize];
         let faults = Faults {
-            rebind_at: if options.rebinds { Time::ZERO + REBIND_INTERVAL } else { Time::MAX },
-            cut_at: if options.one_way_cuts { Time::from_seconds(3) } else { Time::MAX },
+            rebind_at: first(options.rebinds, options.rebind_interval_ms),
+            cut_at: first(options.one_way_cuts, FIRST_CUT_MS),
             cut: None,
-            restart_at: if options.server_restarts { Time::from_seconds(6) } else { Time::MAX },
+            restart_at: first(options.server_restarts, options.first_restart_ms),
+            delay_change_at: first(options.delay_change_ms_max.is_some(), FIRST_DELAY_CHANGE_MS),
+            line,
             dice,
         };
         Self {
-            ledger: Ledger::new(options.seed, options.ceiling_bytes_per_second),
+            ledger: Ledger::new(&options, script),
             network,
             server,
             clients,
             adversary,
             liar,
-            sends: Sends { unreliables: true, reliables: true, reliable_chance },
+            sends: Sends { unreliables: true, reliables: true, reliable_chance, bursts: true },
             ticks: 0,
             next_tick: Time::ZERO,
             faults: Some(faults),
@@ -234,14 +246,16 @@ impl World {
 
     fn inflict(&mut self) {
         let Some(faults) = &mut self.faults else { return };
-        let now = self.ledger.now;
+        let (now, script) = (self.ledger.now, self.ledger.script.clone());
         let place = faults.dice.below(self.clients.len() as u64) as usize;
         let (server, client) = (self.server.host, self.clients[place].host);
         if now >= faults.rebind_at {
-            for client in &self.clients {
-                self.network.rebind(now, client.host);
+            for (index, client) in self.clients.iter().enumerate() {
+                if script.allows("rebind", now, || format!("client {index} has a new address")) {
+                    self.network.rebind(now, client.host);
+                }
             }
-            faults.rebind_at = now + REBIND_INTERVAL;
+            faults.rebind_at = now + Span::millis(self.options.rebind_interval_ms);
         }
         if let Some((from, to, _)) = faults.cut.take_if(|(_, _, until)| now >= *until) {
             self.network.heal(from, to);
@@ -250,13 +264,31 @@ impl World {
         if now >= faults.cut_at && faults.cut.is_none() {
             let is_up = faults.dice.chance(0.5);
             let (from, to) = if is_up { (client, server) } else { (server, client) };
-            self.network.cut(from, to);
-            faults.cut = Some((from, to, now + Span::millis(200 + faults.dice.below(2_500))));
+            let until = now + Span::millis(200 + faults.dice.below(self.options.cut_ms));
+            let way = if is_up { "to" } else { "from" };
+            let what = || format!("{way} the server, client {place}, until {until}");
+            if script.allows("cut", now, what) {
+                self.network.cut(from, to);
+            }
+            faults.cut = Some((from, to, until));
         }
-        let last = Time::from_seconds(self.options.seconds) - CALM - RESTARTS_END;
+        if now >= faults.delay_change_at {
+            let delay_ms = faults.dice.below(self.options.delay_change_ms_max.unwrap_or(0) + 1);
+            let changed = Conditions { delay: Span::millis(delay_ms), ..faults.line.clone() };
+            let what = || format!("{delay_ms} ms each way, client {place}");
+            if script.allows("delay", now, what) {
+                self.network.set_conditions(server, client, changed.clone());
+                self.network.set_conditions(client, server, changed);
+            }
+            faults.delay_change_at = now + Span::millis(500 + faults.dice.below(5_000));
+        }
+        let last = self.options.end() - Span::millis(self.options.calm.ms) - RESTARTS_END;
         if now >= faults.restart_at && now < last {
-            self.server.restart(&self.options, &mut self.ledger);
-            faults.restart_at = now + Span::millis(4_000 + faults.dice.below(12_000));
+            if script.allows("restart", now, || "of the server".to_owned()) {
+                self.server.restart(&self.options, &mut self.ledger);
+            }
+            let least = self.options.restart_interval_ms;
+            faults.restart_at = now + Span::millis(least + faults.dice.below(3 * least));
         }
     }
 
@@ -265,11 +297,12 @@ impl World {
         if let Some(Faults { cut: Some((from, to, _)), .. }) = self.faults.take() {
             self.network.heal(from, to);
         }
-        let calm = self.options.calm();
+        self.sends.bursts = false;
+        let clean = self.options.clean();
         let hosts: Vec<Host> = self.network.hosts().collect();
         for from in &hosts {
             for to in &hosts {
-                self.network.set_conditions(*from, *to, calm.clone());
+                self.network.set_conditions(*from, *to, clean.clone());
             }
         }
         self.deserted.extend(self.liar.take().map(|liar| liar.host));
@@ -282,10 +315,14 @@ impl World {
     fn check_end(&self) {
         for client in &self.clients {
             match client.session.filter(|_| client.dialer.is_connected()) {
-                Some(session) => self.ledger.check_complete(session),
+                Some(session) => {
+                    self.ledger.check_complete(session);
+                    client.check_acknowledged(&self.ledger);
+                }
                 None => self.ledger.fail("32", "a client is not here at the end"),
             }
         }
+        self.server.check_acknowledged(&self.ledger);
     }
 
     /// All leave, and nothing of them stays.
@@ -293,7 +330,7 @@ impl World {
         self.deserted.extend(self.adversary.take().map(|adversary| adversary.host));
         self.server.kick_all(&mut self.ledger);
         self.deserted.extend(self.clients.drain(..).map(|client| client.host));
-        self.run_until(Time::from_seconds(self.options.seconds) + FAREWELL);
+        self.run_until(self.options.end() + Span::millis(self.options.calm.farewell_ms));
         let held = self.server.listener.memory_bytes();
         if held > 0 || !self.server.live.is_empty() {
             self.ledger.fail("28", format!("{held} bytes are held for nobody"));

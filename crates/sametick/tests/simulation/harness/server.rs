@@ -11,7 +11,6 @@ use sametick::secure::{ConnectionId, Denial, DropReason, GateConfig, Past};
 use sametick::{Dice, Peer, Time};
 use std::collections::BTreeMap;
 
-const SLOTS: usize = 16;
 /// A connection beside its channel: keys, window, counters.
 const CONNECTION_BYTES_MAX: usize = CHANNEL_MEMORY_BYTES_MAX + 4096;
 
@@ -26,6 +25,8 @@ pub(crate) struct Server {
     received: u64,
     random: Seeded,
     dice: Dice,
+    burst_dice: Dice,
+    connections_max: usize,
     datagram: Vec<u8>,
 }
 
@@ -51,6 +52,8 @@ impl Server {
             received: 0,
             random,
             dice: Dice::new(options.seed, 11),
+            burst_dice: Dice::new(options.seed, 12),
+            connections_max: options.connections_max,
             datagram: Vec::new(),
         }
     }
@@ -167,25 +170,31 @@ impl Server {
 
     /// What the game does each tick.
     pub(crate) fn tick(&mut self, options: &Options, ledger: &mut Ledger, sends: Sends) {
-        let now = ledger.now;
-        for Live { connection, session } in self.live.clone() {
-            let backlog = self.listener.backlog_bytes(connection);
-            let is_due = self.dice.chance(sends.reliable_chance);
-            if sends.reliables && is_due && backlog < options.backlog_bytes_max() {
-                let head = ledger.next_reliable(session, Way::Down);
-                let message = ledger.content.message(head);
-                if self.listener.send_reliable(connection, message).is_ok() {
-                    ledger.reliable_sent(session, Way::Down);
-                }
-            }
-            let budget = self.listener.budget_bytes(now, connection);
-            if sends.unreliables && (!options.asks_budget || budget >= 400) {
-                let head = ledger.next_unreliable(session, Way::Down);
-                let message = ledger.content.message(head);
-                self.listener.send_unreliable(connection, head.counter, message);
+        for live in self.live.clone() {
+            for _ in 0..options.messages(sends, &mut self.burst_dice) {
+                self.send(options, ledger, sends, live);
             }
         }
         self.check_sessions(ledger);
+    }
+
+    fn send(&mut self, options: &Options, ledger: &mut Ledger, sends: Sends, to: Live) {
+        let Live { connection, session } = to;
+        let backlog = self.listener.backlog_bytes(connection);
+        let is_due = self.dice.chance(sends.reliable_chance);
+        if sends.reliables && is_due && backlog < options.backlog_bytes_max() {
+            let head = ledger.next_reliable(session, Way::Down);
+            let message = ledger.content.message(head);
+            if self.listener.send_reliable(connection, message).is_ok() {
+                ledger.reliable_sent(session, Way::Down);
+            }
+        }
+        let budget = self.listener.budget_bytes(ledger.now, connection);
+        if sends.unreliables && (!options.asks_budget || budget >= 400) {
+            let head = ledger.next_unreliable(session, Way::Down);
+            let message = ledger.content.message(head);
+            self.listener.send_unreliable(connection, head.counter, message);
+        }
     }
 
     pub(crate) fn kick_all(&mut self, ledger: &mut Ledger) {
@@ -222,8 +231,19 @@ impl Server {
                 ledger.fail("31", "a connection's packets do not add up");
             }
         }
-        if self.listener.memory_bytes() > SLOTS * CONNECTION_BYTES_MAX {
+        if self.listener.memory_bytes() > self.connections_max * CONNECTION_BYTES_MAX {
             ledger.fail("28", "all connections together hold too much");
+        }
+    }
+
+    /// After the calm the clients have said of every reliable message that it came. Liars do not.
+    pub(crate) fn check_acknowledged(&self, ledger: &Ledger) {
+        let honest = self.live.iter().filter(|live| !ledger.sessions[live.session].is_liar);
+        for Live { connection, session } in honest {
+            let waiting = self.listener.backlog_bytes(*connection);
+            if waiting > 0 {
+                ledger.fail("33", format!("{waiting} bytes not acknowledged in {session}"));
+            }
         }
     }
 
@@ -260,6 +280,8 @@ pub(crate) struct Sends {
     pub(crate) unreliables: bool,
     pub(crate) reliables: bool,
     pub(crate) reliable_chance: f64,
+    /// Now and then many at once.
+    pub(crate) bursts: bool,
 }
 
 fn hear(
@@ -286,7 +308,7 @@ fn hear(
                 ledger.fail("35", format!("client {client_id} left twice"))
             };
             let Live { session, .. } = live.remove(place);
-            ledger.ended(session, "the server's end", reason);
+            ledger.ended(session, Way::Up, reason);
         }
     }
 }
@@ -299,7 +321,7 @@ fn listener(options: &Options, now: Time, epoch: u32, random: &mut Seeded) -> Li
     let config = ListenerConfig {
         gate,
         channel: options.settings(),
-        connections_max: SLOTS,
+        connections_max: options.connections_max,
         unix_seconds_at_zero: UNIX_SECONDS,
     };
     Listener::new(config, now, random)

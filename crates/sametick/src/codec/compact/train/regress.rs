@@ -1,6 +1,6 @@
 //! Finds the weights of predictions: least squares that mind outliers little, by a small tree.
 
-use super::super::known::feature as f;
+use super::super::feature as f;
 use super::super::tree::{
     FEATURES, INITIAL, INPUTS, Inputs, MOVEMENT, Node, OTHERS, RATE, RECENT, RESIDUALS, Regression,
     Tree, WEIGHT_BITS,

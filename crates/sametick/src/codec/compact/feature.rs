@@ -1,0 +1,34 @@
+//! The places of the features that decisions are made by. Knows nothing of how each is worked out.
+
+pub(crate) const PREDICTED: usize = 0;
+pub(crate) const PREDICTED_SIZE: usize = 1;
+pub(crate) const FRACTION: usize = 2;
+pub(crate) const SPEED: usize = 3;
+pub(crate) const ACCELERATION: usize = 4;
+pub(crate) const SPREAD: usize = 5;
+pub(crate) const RESIDUAL: usize = 6;
+pub(crate) const RESIDUAL_SIZE: usize = 7;
+pub(crate) const RESIDUAL_BEFORE: usize = 8;
+pub(crate) const RESIDUALS: usize = 9;
+pub(crate) const CHANGED_SO_FAR: usize = 10;
+pub(crate) const VALUE: usize = 11;
+pub(crate) const RECENT_SIZE: usize = 12;
+pub(crate) const RECENT: usize = 13;
+pub(crate) const SPAN: usize = 14;
+pub(crate) const RATE_CHANGE: usize = 15;
+pub(crate) const ACQUAINTANCE: usize = 16;
+pub(crate) const CHANGED_BEFORE: usize = 17;
+pub(crate) const NEIGHBOURS: usize = 18;
+pub(crate) const NEIGHBOURS_MISSED: usize = 19;
+pub(crate) const LEADER_DISTANCE: usize = 20;
+pub(crate) const PLACE_SPEED: usize = 21;
+pub(crate) const PLACE_ACCELERATION: usize = 22;
+pub(crate) const LEADER_GAP: usize = 23;
+pub(crate) const NEIGHBOUR_GAP: usize = 24;
+pub(crate) const TAG: usize = 25;
+pub(crate) const SECOND_TAG: usize = 26;
+pub(crate) const CHANGED_EARLIER: usize = 27;
+pub(crate) const CHANGED_LATELY: usize = 28;
+pub(crate) const MOVED: usize = 29;
+pub(crate) const MISSED: usize = 30;
+pub(crate) const HEIGHT: usize = 31;
