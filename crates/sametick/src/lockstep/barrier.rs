@@ -291,7 +291,10 @@ impl<G: Game> Lockstep<G> {
                 // Whom enough hear leads: nobody else can.
                 let leads = needs_quorum && self.is_leader() && self.has_quorum(now);
                 let is_later = age.is_after(roster.age()) || self.is_astray(now);
-                if !is_known || leads || !is_later || leader.0 == self.identity {
+                // The candidate that has our promise may lead by now, and count on our world.
+                let is_promised = self.election.is_promised_to_other(now, age.epoch);
+                let is_refused = !is_known || leads || !is_later || is_promised;
+                if is_refused || leader.0 == self.identity {
                     return;
                 }
                 if self.leaving_since.is_some() {

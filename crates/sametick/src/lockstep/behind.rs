@@ -93,12 +93,22 @@ impl<G: Game> Lockstep<G> {
         let seat = |roster: &Roster| roster.member(self.identity).map(|me| me.seat);
         let had = self.roster.as_ref().and_then(seat);
         let is_moved = had.is_some_and(|had| seat(&roster) != Some(had));
-        if !is_moved || self.worlds.is_none() || self.stage != Stage::Playing || !roster.has_begun {
+        // A seat that we had before we lost its world: nobody hands us that world under it.
+        let is_former = had.is_some_and(|had| seat(&roster).is_some_and(|now| now < had));
+        let has_nothing_to_lose = self.worlds.is_none() && !is_former;
+        let is_ours = !is_moved || has_nothing_to_lose;
+        if is_ours || self.stage != Stage::Playing || !roster.has_begun {
             return self.adopt(now, roster);
         }
         let leader = roster.leader().map_or(self.door, |leader| (leader.identity, leader.at));
         let seen_at = self.contacts.get(&leader.0).and_then(|contact| contact.at);
         let leader = (leader.0, seen_at.unwrap_or(leader.1));
+        if is_former {
+            // We ask to be let in until the leader has missed us for long enough to take that seat from us.
+            let age = roster.age();
+            self.roster = Some(roster);
+            return self.come_back(now, leader, Some(age));
+        }
         self.come_back(now, leader, Some(roster.age()));
         if self.stage == Stage::Over {
             return;

@@ -81,6 +81,12 @@ impl Election {
         self.promised.is_some_and(|promised| is_after(promised, epoch))
     }
 
+    /// Whether a candidate of a later epoch than this one has our promise, and still has the time to lead.
+    pub(super) fn is_promised_to_other(&self, now: Time, epoch: u16) -> bool {
+        let is_fresh = self.promised_at.is_some_and(|at| now - at < SILENCE + RANK_WAITS);
+        is_fresh && self.promised_to.is_some() && self.has_promised_beyond(epoch)
+    }
+
     /// No earlier epoch counts any more.
     pub(super) fn promise(&mut self, epoch: u16) {
         if self.promised.is_none_or(|promised| is_after(epoch, promised)) {

@@ -34,6 +34,9 @@
 //! *The leader refuses a rival* for as long as it leads, and calls anew above it, so that those that hear the leader
 //! and those that do not end in one epoch. A member that has promised a later epoch than a new leader's tells it so.
 //!
+//! *A promise binds against notices, too.* A member whose promise a candidate holds keeps its world for 2.2 s, whatever
+//! it hears of a game of an earlier epoch: the candidate may lead by now, and its roster counts on that world.
+//!
 //! *Commands that nobody of a quorum holds* were stepped by nobody of it: members leave at the first such tick, also
 //! those that had left at a later one.
 //!

@@ -288,7 +288,11 @@ fn everyone_steps_the_same_worlds_through_all_faults_and_goes_on_after_them() {
 }
 
 /// What once failed, and the seeds that found it; `elections.rs` has the promises by name.
-const FOUND: [(&str, &[u64]); 17] = [
+const FOUND: [(&str, &[u64]); 18] = [
+    (
+        "a player that had promised a candidate its vote gave up its world for an earlier epoch",
+        &[400004697, 400006693, 4296001478, 4296001910, 4296002322],
+    ),
     ("two candidates counted one restarted player", &[5000563, 7000194, 7002144, 7000415]),
     ("a leader that had moved was asked where it had been", &[5000216]),
     ("a restarted player asked at a machine that asked itself", &[5000972]),
