@@ -119,6 +119,15 @@ impl Election {
 }
 
 impl<G: Game> Lockstep<G> {
+    /// Whether we have promised a later epoch than that of our roster. Until a roster of such an epoch is there, we
+    /// take no commands from those that play by ours, and step nothing: whoever holds a promise of ours counts on what
+    /// we had when we gave it.
+    pub(super) fn is_bound(&self) -> bool {
+        let Some(roster) = &self.roster else { return false };
+        let is_mutant = mutant::is(Mutant::HearsAfterItsPromise);
+        self.election.has_promised_beyond(roster.epoch) && !is_mutant
+    }
+
     /// Calls for the word of the others if that is due, and leads if it has been given.
     pub(super) fn elect(&mut self, now: Time) {
         let Some(roster) = &self.roster else { return };

@@ -37,6 +37,11 @@
 //! *A promise binds against notices, too.* A member whose promise a candidate holds keeps its world for 2.2 s, whatever
 //! it hears of a game of an earlier epoch: the candidate may lead by now, and its roster counts on that world.
 //!
+//! *Nothing is stepped after a promise* until a roster of that epoch or a later one is there. A leader counts on what
+//! each member had when it promised, and ends seats there. A member that promised and then calls itself, in a later
+//! epoch, receives commands with the promises of others. It holds them for the roster that it may make, and steps none:
+//! the leader that has its earlier promise may have ended a seat before them.
+//!
 //! *Commands that nobody of a quorum holds* were stepped by nobody of it: members leave at the first such tick, also
 //! those that had left at a later one.
 //!

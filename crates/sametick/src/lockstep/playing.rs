@@ -153,9 +153,10 @@ impl<G: Game> Lockstep<G> {
         playing.filter(|member| !has(member.seat)).map(|member| member.player).collect()
     }
 
-    /// Whether somebody was taken out and too few know of it yet.
+    /// Whether nothing may be stepped: somebody was taken out and too few know of it yet, or we have promised a later
+    /// epoch than that of our roster.
     pub(super) fn is_waiting(&self) -> bool {
-        self.roster.as_ref().is_some_and(|roster| roster.waits)
+        self.is_bound() || self.roster.as_ref().is_some_and(|roster| roster.waits)
     }
 
     /// Whether all commands of a tick are there.

@@ -245,12 +245,11 @@ impl<G: Game> Lockstep<G> {
         if play.epoch != roster.epoch {
             return self.hear_other_epoch(from, play.epoch);
         }
-        let has_promised = self.election.has_promised_beyond(roster.epoch);
         if let Some(contact) = self.contacts.get_mut(&from.0) {
             // So much counts whatever we promised: a candidate may need the promise of a member that has no world yet.
             contact.is_in = true;
         }
-        if has_promised && !mutant::is(Mutant::HearsAfterItsPromise) {
+        if self.is_bound() {
             return;
         }
         let (version, pace) = (roster.version as u8, self.pace());
@@ -367,9 +366,7 @@ impl<G: Game> Lockstep<G> {
 
     /// The server closes the ticks that are due: the commands of each are now what they are.
     pub(super) fn close_ticks(&mut self, now: Time, setup: Setup) {
-        let epoch = self.roster.as_ref().map_or(0, |roster| roster.epoch);
-        let is_another_s = self.election.has_promised_beyond(epoch);
-        if self.is_halted || self.is_waiting() || is_another_s || !self.has_quorum(now) {
+        if self.is_halted || self.is_waiting() || !self.has_quorum(now) {
             // Somebody else may be leading already.
             self.clock.hold_at(f64::from(self.executed().0) + 1.0);
             return;

@@ -525,6 +525,28 @@ fn a_leader_refuses_a_rival_however_often_it_calls_and_asks_everyone_anew() {
 }
 
 #[test]
+fn a_machine_that_promised_steps_nothing_that_came_afterwards() {
+    let mut table = Table::new(Setup::FRAME_LOCKED, 3);
+    table.run(Span::seconds(2));
+    let (tick, now) = (table.tick(1), table.now);
+    let commands = || vec![Score { points: 1 }; 20];
+    let handed = [0, 2].map(|seat| (seat, Tick(tick + 1), commands()));
+    let machine = table.machine(1);
+    // A candidate has its promise; then it calls itself, and others hand over what they have.
+    machine.election.promise(18);
+    machine.election.promise(33);
+    machine.take_streams(&handed, |_| true);
+    let advance = |machine: &mut Lockstep<Counting>| {
+        (0..25).for_each(|step| machine.advance(now + Span::millis(step * 4)));
+        machine.executed().0
+    };
+    assert_eq!(advance(machine), tick, "the holder of the promise may have ended a seat");
+    let roster = machine.roster.clone().expect("it is in");
+    machine.adopt(now, Roster { epoch: 33, ..roster });
+    assert!(advance(machine) > tick, "by a roster of that epoch it goes on");
+}
+
+#[test]
 fn commands_that_nobody_holds_any_more_hold_up_nobody() {
     for (name, setup) in Setup::ALL {
         let mut table = Table::new(setup, 3);

@@ -288,7 +288,11 @@ fn everyone_steps_the_same_worlds_through_all_faults_and_goes_on_after_them() {
 }
 
 /// What once failed, and the seeds that found it; `elections.rs` has the promises by name.
-const FOUND: [(&str, &[u64]); 18] = [
+const FOUND: [(&str, &[u64]); 19] = [
+    (
+        "a candidate stepped commands that came after an earlier promise of its own",
+        &[8111737053224, 4296000903],
+    ),
     (
         "a player that had promised a candidate its vote gave up its world for an earlier epoch",
         &[400004697, 400006693, 4296001478, 4296001910, 4296002322],
